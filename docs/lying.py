@@ -91,7 +91,7 @@ def accepted(row):
 
 def claims(rows):
     header = ["", "expectation", "accepted", "seen", "unit", "verdict"]
-    seen = lambda row: "" if row["ours"] is None else number(row["ours"])  # noqa: E731
+    seen = lambda row: "" if row["value"] is None else number(row["value"])  # noqa: E731
     return table(
         header,
         [[row["figure"] or "", row["claim"], accepted(row), seen(row), row["unit"], row["verdict"]] for row in rows],

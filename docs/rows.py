@@ -163,7 +163,7 @@ class Folders:
 
 def beside(folders, row, ours):
     """Ours with the mean in brackets, and the range; None for what cannot be had."""
-    if folders is None or row["ours"] is None:
+    if folders is None or row["value"] is None:
         return None, None
     claim = folders.claims[row["claim"]]
     aggregate = claim.get("aggregate", "mean")
@@ -173,11 +173,11 @@ def beside(folders, row, ours):
     if aggregate.startswith("ci95"):
         # Seeds that gave equal runs count once in the command: where that matters the mean is another.
         end = mean(values) + half_interval(values) * (1 if aggregate == "ci95_high" else -1)
-        is_end = abs(end - row["ours"]) <= 1e-3 * max(1, abs(row["ours"]))
+        is_end = abs(end - row["value"]) <= 1e-3 * max(1, abs(row["value"]))
         return f"{ours} (mean {number(mean(values))})" if is_end and aggregate == "ci95_low" else None, None
     # A range of other cases than those that the figure is of would say nothing of it.
     of_all = {"mean": mean, "max": max, "min": min}[aggregate](values)
-    is_of_them = abs(of_all - row["ours"]) <= 1e-4 * max(1, abs(row["ours"]))
+    is_of_them = abs(of_all - row["value"]) <= 1e-4 * max(1, abs(row["value"]))
     return None, f"{number(min(values))} to {number(max(values))}" if is_of_them and len(values) > 1 else None
 
 
@@ -204,8 +204,8 @@ def main():
             row = rows[cells[header.index("claim")]]
             seen.add(row["claim"])
             old = cells[header.index("ours")]
-            ours = "" if row["ours"] is None else number(row["ours"])
-            if row["ours"] is not None and same(old.split(" (")[0], row["ours"]):
+            ours = "" if row["value"] is None else number(row["value"])
+            if row["value"] is not None and same(old.split(" (")[0], row["value"]):
                 ours = old.split(" (")[0]
             with_mean, spread = beside(folders, row, ours)
             # A mean or a range stays as long as the figure that it is of.

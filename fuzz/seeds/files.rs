@@ -146,7 +146,7 @@ fn results(out: &Out) {
             Err(error) => panic!("the scenario of a seed: {name}: {error}"),
         }
     }
-    out.seed("results", "paper", "=== reproduction.json\n{\"schema_version\":1,\"paper\":\"bode\",\"title\":\"t\",\"stand_ins\":{},\"rows\":[]}\n");
+    out.seed("results", "paper", "=== reproduction.json\n{\"schema_version\":2,\"paper\":\"bode\",\"title\":\"t\",\"stand_ins\":{},\"rows\":[]}\n");
 }
 
 fn files_of(folder: &Path, text: &str) -> Result<String, String> {

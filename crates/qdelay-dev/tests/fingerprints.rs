@@ -1,14 +1,15 @@
 //! Digests of the figures compared with references (`qdelay-dev validate`), as in `crates/qdelay/tests/fingerprints.rs` for the command.
 
 use crate::common;
-use qdelay_testing::fingerprints::Fingerprints;
+use qdelay_testing::fingerprints::{Fingerprints, with_former_names};
 use qdelay_testing::{Need, skip};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Figures of a cell that are stored as numbers.
 const CLEAR: &[&str] = &["ours", "verdict"];
-/// Figures of a measure that are computed, not stated by the reference.
+/// Figures of a measure that are computed, not stated by the reference. Digests keep the names `ours...`, which are now `value...` in
+/// the output.
 const COMPUTED: [&str; 3] = ["ours", "ours_low", "ours_high"];
 
 fn fingerprints(name: &str) -> Fingerprints {
@@ -39,6 +40,7 @@ fn add_cells(prints: &mut Fingerprints, arguments: &[&str], traces: Option<&Path
             let text = |value: &Value| value.as_str().unwrap_or("-").to_string();
             let name =
                 format!("{} {}: {}", arguments.join(" "), text(&cell["cell"]), text(&measure["measure"]));
+            let measure = &with_former_names(measure);
             let mut figures: Vec<_> = COMPUTED.iter().map(|name| figure(measure, name)).collect();
             figures.push(figure(cell, "verdict"));
             prints.case(&name, &figures);

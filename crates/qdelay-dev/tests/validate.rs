@@ -20,7 +20,7 @@ fn misses(arguments: &[&str]) -> Vec<String> {
         }
         for measure in cell["measures"].as_array().expect("measures") {
             let figure = |name: &str| measure[name].as_f64().expect("a number");
-            if !(figure("low")..=figure("high")).contains(&figure("ours")) {
+            if !(figure("low")..=figure("high")).contains(&figure("value")) {
                 let text = |value: &Value| value.as_str().expect("text").to_string();
                 misses.push(format!("{}: {}", text(&cell["cell"]), text(&measure["measure"])));
             }

@@ -96,7 +96,7 @@ fn blank(claim: &Claim) -> Row {
         claim: claim.claim.clone(),
         unit: claim.unit.clone(),
         paper: claim.paper,
-        ours: None,
+        value: None,
         low: check.ok().and_then(|check| check.expect.low),
         high: check.ok().and_then(|check| check.expect.high),
         bound: claim.bound.clone(),
@@ -115,19 +115,19 @@ fn blank(claim: &Claim) -> Row {
 pub fn judge(claim: &Claim, found: &ClaimResult, setting: Option<(&SettingFile, &ClaimResult)>) -> Row {
     let row = blank(claim);
     let Ok(check) = &claim.check else { return row };
-    let ours = match found {
+    let value = match found {
         ClaimResult::Nothing => return row,
         ClaimResult::Skipped(cause) => return Row { cause: cause.clone(), ..row },
         ClaimResult::Figure(None) => {
             let cause = Some("the results do not have this figure".to_string());
             return Row { verdict: Verdict::Miss, cause, ..row };
         }
-        ClaimResult::Figure(Some(ours)) => *ours,
+        ClaimResult::Figure(Some(value)) => *value,
     };
-    let row = Row { ours: Some(ours), verdict: place(check, ours), margin: margin(check, ours), ..row };
+    let row = Row { value: Some(value), verdict: place(check, value), margin: margin(check, value), ..row };
     match (row.verdict, setting) {
         (Verdict::Fitted, _) => Row { cause: check.fitted.clone(), ..row },
-        (Verdict::Better, _) => Row { factor: claim.paper.map(|paper| round(ours / paper)), ..row },
+        (Verdict::Better, _) => Row { factor: claim.paper.map(|paper| round(value / paper)), ..row },
         (Verdict::Miss, Some((served, with))) => explained(row, check, served, with.figure()),
         _ => row,
     }
@@ -183,7 +183,7 @@ mod tests {
             assert_eq!(verdict(&below, figure), wanted, "{figure}");
         }
         let row = judge(&below, &ClaimResult::Figure(Some(1.25)), None);
-        assert_eq!((row.factor, row.ours), (Some(0.625), Some(1.25)));
+        assert_eq!((row.factor, row.value), (Some(0.625), Some(1.25)));
         assert_eq!(judge(&below, &ClaimResult::Figure(Some(2.0)), None).factor, None);
         let above = claim("low = 1.5\nhigh = 2.5\npaper = 2\nbetter = \"above\"");
         assert_eq!((verdict(&above, 1.4), verdict(&above, 2.6)), (Verdict::Miss, Verdict::Better));

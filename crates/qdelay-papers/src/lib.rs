@@ -88,8 +88,8 @@ pub struct Row {
     pub unit: String,
     /// The paper's figure, where it names one.
     pub paper: Option<f64>,
-    /// Ours; null where there is none.
-    pub ours: Option<f64>,
+    /// Figure of this run; null if the row is skipped.
+    pub value: Option<f64>,
     /// Least accepted.
     pub low: Option<f64>,
     /// Largest accepted.
@@ -487,7 +487,7 @@ fn standing_in(
         let case = study.case(index, library)?;
         simulator.announce(&case);
         for (name, used) in case.traces {
-            if let Some(asked) = used.stands_in_for {
+            if let Some(asked) = used.substitute_for {
                 standing.insert(asked, name);
             }
         }

@@ -478,7 +478,7 @@ mod tests {
     fn blank() -> serde_json::Value {
         let delay = serde_json::to_value(qdelay_study::results::DelaySummary::default()).expect("a delay");
         serde_json::json!({
-            "schema_version": 1, "id": "x", "labels": {}, "throughput_mbps": 1.0, "utilization": 1.0,
+            "schema_version": 2, "id": "x", "labels": {}, "throughput_mbps": 1.0, "utilization": 1.0,
             "capacity_mbps": null, "queue_delay_ms": delay, "sojourn_ms": delay, "backlog_max_packets": 3,
             "backlog_max_bytes": 4500, "one_way_delay_ms": delay, "jitter_ms": 0.0, "power": null, "drops": 0,
             "drops_by_reason": {}, "marks": 0, "marks_by_reason": {}, "packets_forwarded": 1, "jain": 1.0,

@@ -54,7 +54,7 @@ fn hold(name: &str, seconds: u64, more: &str) {
 fn all_match(name: &str, results: &[ExpectResult]) {
     assert!(!results.is_empty(), "{name}: no expectation");
     for result in results {
-        assert_eq!(result.verdict, "match", "{name}: {}: {:?}", result.claim, result.ours);
+        assert_eq!(result.verdict, "match", "{name}: {}: {:?}", result.claim, result.value);
     }
 }
 

@@ -25,7 +25,7 @@ fn a_page_of_a_paper_draws_what_was_run() {
     for row in &came.rows {
         assert!(page.contains(&row.claim), "{}", row.claim);
     }
-    let judged = came.rows.iter().filter(|row| row.ours.is_some() || row.paper.is_some()).count();
+    let judged = came.rows.iter().filter(|row| row.value.is_some() || row.paper.is_some()).count();
     assert_eq!(
         page.matches(" class=\"strip\">").count(),
         judged,
@@ -127,4 +127,15 @@ fn a_stream_over_time_stands_beside_its_figure() {
         assert!(all.len() > 4, "{quantity}: {all:?}");
         assert_eq!(all, ticks(&format!("BoDe: {quantity}")), "{quantity}");
     }
+}
+
+/// A reproduction of an earlier schema has the figures under other names, which would count as missing.
+#[test]
+fn a_reproduction_of_another_schema_is_refused() {
+    let folder = Folder::new("paper-schema");
+    let text = r#"{"schema_version": 1, "paper": "bode", "title": "t", "stand_ins": {}, "rows": []}"#;
+    fs::write(folder.path().join("reproduction.json"), text).unwrap();
+    let error = page::from_folder(folder.path()).unwrap_err().to_string();
+    let expected = "reproduction.json: schema_version is 1; expected 2: an older qdelay wrote this";
+    assert!(error.contains(expected), "{error}");
 }

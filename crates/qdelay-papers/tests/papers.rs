@@ -133,7 +133,7 @@ fn an_explanation_is_run() {
     let result = papers::reproduce("bode", Some("VII-E"), &Library::new(), 1, &(), None);
     let result = result.unwrap_or_else(|error| panic!("{error}"));
     let row = result.rows.iter().find(|row| row.claim.contains("with outages")).expect("a row");
-    assert_eq!((row.verdict, row.ours), (Verdict::Explained, Some(400.0)), "{row:?}");
+    assert_eq!((row.verdict, row.value), (Verdict::Explained, Some(400.0)), "{row:?}");
     let with = row.with_setting.expect("a figure with the setting");
     assert!(row.low <= Some(with) && Some(with) <= row.high, "{row:?}");
     let [setting] = &result.settings[..] else { panic!("one setting: {:?}", result.settings) };
@@ -240,16 +240,16 @@ fn without_recorded_traces() {
             }
             Ok(check) if !check.any_trace && row.verdict == Verdict::Skipped => {
                 assert!(row.cause.as_ref().is_some_and(|cause| cause.contains("not at hand")), "{row:?}");
-                assert_eq!(row.ours, None);
+                assert_eq!(row.value, None);
             }
-            Ok(_) => assert!(row.ours.is_some(), "{row:?}"),
+            Ok(_) => assert!(row.value.is_some(), "{row:?}"),
         }
     }
     assert_eq!(Verdict::ALL.iter().map(|verdict| result.count(*verdict)).sum::<usize>(), result.rows.len());
     assert!(result.count(Verdict::Match) >= 10, "the bound and the buffer need no trace");
     let json = result.json();
     for key in [
-        "\"schema_version\": 1",
+        "\"schema_version\": 2",
         "\"paper\": \"bode\"",
         "\"verdict\": \"skipped\"",
         "\"figure\": \"7\"",

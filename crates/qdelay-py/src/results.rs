@@ -167,9 +167,9 @@ impl Results {
                 rows.iter().map(|row| row.2.p_value),
             ),
             Column {
-                name: "is_beyond_chance".to_string(),
+                name: "significant".to_string(),
                 about: "Whether it is beyond chance at 5%, by Holm's correction over all that was compared together.".to_string(),
-                cells: Cells::Switch(rows.iter().map(|row| Some(row.2.is_beyond_chance)).collect()),
+                cells: Cells::Switch(rows.iter().map(|row| Some(row.2.significant)).collect()),
             },
             text_column(
                 "unit",

@@ -134,7 +134,7 @@ impl Study {
     /// Missing traces of the checked or run cases, each with the shipped trace used instead.
     fn stand_ins(&self) -> Vec<(String, String)> {
         let used = self.library.used().into_iter();
-        used.filter_map(|(name, used)| used.stands_in_for.map(|wanted| (wanted, name))).collect()
+        used.filter_map(|(name, used)| used.substitute_for.map(|wanted| (wanted, name))).collect()
     }
 
     /// Runs all cases and keeps the results in memory.

@@ -115,7 +115,7 @@ def test_differences_with_a_baseline_of_choice(calls: qdelay.Results, over: Any)
         assert row["half_width"] == pytest.approx(half(pairs), rel=1e-4, abs=2e-6)
         expected.append(p_value(abs(statistics.fmean(pairs)) / (statistics.stdev(pairs) / math.sqrt(SEEDS))))
         assert row["p_value"] == pytest.approx(expected[-1], abs=2e-5)
-    assert frame["is_beyond_chance"].to_list() == holm(expected)
+    assert frame["significant"].to_list() == holm(expected)
     assert any(holm(expected))
 
 
@@ -129,7 +129,7 @@ def test_differences_of_the_command(calls: qdelay.Results) -> None:
         "mean",
         "half_width",
         "p_value",
-        "is_beyond_chance",
+        "significant",
         "unit",
         "pairs",
     ]
@@ -137,12 +137,12 @@ def test_differences_of_the_command(calls: qdelay.Results) -> None:
     told = calls.summary["differences"][0]
     first = frame.filter(*(pl.col(axis) == label for axis, label in told["labels"].items()))
     for row in first.rows(named=True):
-        assert {key: row[key] for key in ("mean", "half_width", "p_value", "is_beyond_chance")} == told["measures"][row["figure"]]
+        assert {key: row[key] for key in ("mean", "half_width", "p_value", "significant")} == told["measures"][row["figure"]]
     own = calls.difference(sorted(told["measures"]))
     assert own.sort("path.link", "path.qdisc", "figure").equals(frame.sort("path.link", "path.qdisc", "figure").select(own.columns))
     # The axis of the label.
     links = calls.difference("throughput", baseline="6mbit")
-    assert set(links["path.link"]) == {"12mbit"} and links["is_beyond_chance"].all()
+    assert set(links["path.link"]) == {"12mbit"} and links["significant"].all()
     assert calls.difference("throughput", axis="path.link").equals(links)
 
 

@@ -51,15 +51,15 @@ pub fn parse(flow: &str, printed: &Value) -> Option<Irtt> {
     Some(Irtt {
         flow: flow.to_string(),
         sent: count("packets_sent")?,
-        received_there: count("server_packets_received").unwrap_or(0),
-        received_back: count("packets_received")? + count("duplicates").unwrap_or(0),
+        received_forward: count("server_packets_received").unwrap_or(0),
+        received_reverse: count("packets_received")? + count("duplicates").unwrap_or(0),
         round_trip_min_ms: ms("rtt", "min"),
         round_trip_mean_ms: ms("rtt", "mean"),
         round_trip_max_ms: ms("rtt", "max"),
-        there_min_ms: ms("send_delay", "min"),
-        there_mean_ms: ms("send_delay", "mean"),
-        there_max_ms: ms("send_delay", "max"),
-        back_mean_ms: ms("receive_delay", "mean"),
+        forward_min_ms: ms("send_delay", "min"),
+        forward_mean_ms: ms("send_delay", "mean"),
+        forward_max_ms: ms("send_delay", "max"),
+        reverse_mean_ms: ms("receive_delay", "mean"),
     })
 }
 
@@ -67,25 +67,25 @@ pub fn parse(flow: &str, printed: &Value) -> Option<Irtt> {
 pub fn contradictions(irtt: &Irtt, echo: Echo, base_rtt: Span) -> Vec<String> {
     let flow = &irtt.flow;
     let mut all = Vec::new();
-    if irtt.received_back != echo.back {
+    if irtt.received_reverse != echo.back {
         all.push(format!(
             "flow '{flow}': irtt got {} replies, and the link delivered {}",
-            irtt.received_back, echo.back
+            irtt.received_reverse, echo.back
         ));
     }
     // Each reply contains the number of packets that the server had received when it was sent.
-    if irtt.received_there > echo.there || irtt.received_there < echo.back {
+    if irtt.received_forward > echo.there || irtt.received_forward < echo.back {
         all.push(format!(
             "flow '{flow}': irtt's server got {} packets; the link delivered {}, and {} replies",
-            irtt.received_there, echo.there, echo.back
+            irtt.received_forward, echo.there, echo.back
         ));
     }
     let half = round((base_rtt / 2).as_millis_f64());
     let whole = round(base_rtt.as_millis_f64());
     for (what, measured, least) in
-        [("one-way delay", irtt.there_min_ms, half), ("round trip", irtt.round_trip_min_ms, whole)]
+        [("one-way delay", irtt.forward_min_ms, half), ("round trip", irtt.round_trip_min_ms, whole)]
     {
-        if irtt.received_back > 0 && measured < least {
+        if irtt.received_reverse > 0 && measured < least {
             all.push(format!(
                 "flow '{flow}': irtt measured a {what} of {measured} ms; the path has at least {least} ms"
             ));
@@ -129,8 +129,8 @@ mod tests {
             "rtt": { "min": 20_500_000, "mean": 21e6, "max": 30e6 }, "send_delay": { "min": 10_100_000 },
         }});
         let irtt = parse("call", &printed).unwrap();
-        assert_eq!((irtt.sent, irtt.received_there, irtt.received_back), (10, 9, 8));
-        assert_eq!((irtt.round_trip_min_ms, irtt.there_min_ms, irtt.back_mean_ms), (20.5, 10.1, 0.0));
+        assert_eq!((irtt.sent, irtt.received_forward, irtt.received_reverse), (10, 9, 8));
+        assert_eq!((irtt.round_trip_min_ms, irtt.forward_min_ms, irtt.reverse_mean_ms), (20.5, 10.1, 0.0));
         let found =
             |there, back, ms| contradictions(&irtt, Echo { there, back }, Span::from_millis(ms)).len();
         assert_eq!((found(9, 8, 20), found(10, 8, 20)), (0, 0));

@@ -443,7 +443,7 @@ impl RealTime {
         let programs = reports.external.iter().filter_map(|(index, report)| {
             let flow = scenario.flows.get(*index)?;
             let command = self.programs.command_for(flow)?.to_string();
-            Some(ProgramReport { flow: flow.name.clone(), command, told: report.json.clone() })
+            Some(ProgramReport { flow: flow.name.clone(), command, report: report.json.clone() })
         });
         programs.collect()
     }

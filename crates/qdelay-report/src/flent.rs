@@ -53,7 +53,7 @@ pub fn files(folder: &Folder) -> Vec<(String, Vec<u8>)> {
 
 fn document(folder: &Folder, case: &LoadedCase, series: &Series) -> Value {
     let entries = entries(case, series);
-    let rtt_ms = setting_ms(&case.run.resolved["path"]["rtt"]);
+    let rtt_ms = setting_ms(&case.run.settings["path"]["rtt"]);
     let tcp = |is_upload: bool| {
         entries.iter().filter(move |entry| entry.is_tcp && entry.is_upload == is_upload).collect::<Vec<_>>()
     };
@@ -155,7 +155,7 @@ fn document(folder: &Folder, case: &LoadedCase, series: &Series) -> Value {
 
 /// The entries of `[[flow]]` in their order, as the case ran them.
 fn entries<'a>(case: &LoadedCase, series: &'a Series) -> Vec<Entry<'a>> {
-    let flows = case.run.resolved["flow"].as_array();
+    let flows = case.run.settings["flow"].as_array();
     let entry = |flow: &Value| {
         let text = |key: &str| flow[key].as_str().unwrap_or_default().to_string();
         let name = text("name");

@@ -2,9 +2,7 @@
 
 use qdelay_study::InputError;
 use qdelay_study::files;
-use qdelay_study::results::{
-    CaseSummary, CellSeries, FlowSeries, RunFile, SCHEMA_VERSION, Series, StudyFile, Summary,
-};
+use qdelay_study::results::{self, CaseSummary, CellSeries, FlowSeries, RunFile, Series, StudyFile, Summary};
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::ErrorKind;
@@ -274,13 +272,9 @@ fn same_length(name: &str, found: usize, expected: usize) -> Result<(), String> 
     if found == expected { Ok(()) } else { Err(format!("{name} has {found} entries; expected {expected}")) }
 }
 
-/// A file of a result. Its version is looked at before anything else, because a newer one may mean something else.
+/// Reads a file of a result. The version is checked first: in another one the fields have other names or meanings.
 fn read<T: DeserializeOwned>(file: &Path) -> Result<T, InputError> {
     let bytes = files::read(file).map_err(|error| InputError::new(file.display(), reading(&error)))?;
-    #[derive(serde::Deserialize)]
-    struct Version {
-        schema_version: u32,
-    }
     let broken = |error: &dyn std::fmt::Display| {
         let message = format!(
             "{error}; expected a file of a result folder: the same 'qdelay run' into a new folder makes it"
@@ -289,11 +283,8 @@ fn read<T: DeserializeOwned>(file: &Path) -> Result<T, InputError> {
     };
     // As text, as the engine reads it too: what reads it is large, and compiled once.
     let text = std::str::from_utf8(&bytes).map_err(|error| broken(&error))?;
-    let version = serde_json::from_str::<Version>(text).map_err(|error| broken(&error))?.schema_version;
-    if version > SCHEMA_VERSION {
-        let message = format!(
-            "schema_version is {version}; expected at most {SCHEMA_VERSION}: a newer qdelay wrote this and can read it"
-        );
+    let version = results::schema_version_of(text).map_err(|error| broken(&error))?;
+    if let Some(message) = results::other_schema(version) {
         return Err(InputError::new(file.display(), message));
     }
     serde_json::from_str(text).map_err(|error| broken(&error))

@@ -57,7 +57,7 @@ impl Study {
             let before = cases.len();
             let firsts = same_runs::first_equals(&folder.summary.cases);
             for (case_index, case) in folder.cases.iter().enumerate() {
-                let mut settings = flat(&case.run.resolved);
+                let mut settings = flat(&case.run.settings);
                 settings.extend(clock_settings(folder));
                 let mut at = Vec::with_capacity(axes.len());
                 for (axis_index, axis) in axes.iter_mut().enumerate() {

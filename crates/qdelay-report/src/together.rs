@@ -80,7 +80,7 @@ fn complete(case: &mut CaseSummary, name: &str, axes: &[AxisFile], path: &Path) 
     let missing: Vec<&AxisFile> =
         axes[1..].iter().filter(|axis| !case.labels.contains_key(&axis.name)).collect();
     if !missing.is_empty() {
-        let settings = flat(&load::run_of(path, &case.id)?.resolved);
+        let settings = flat(&load::run_of(path, &case.id)?.settings);
         for axis in missing {
             let label = settings.get(&axis.name).map_or(NOT_THERE, String::as_str);
             case.labels.insert(axis.name.clone(), label.to_string());

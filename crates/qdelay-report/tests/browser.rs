@@ -297,7 +297,7 @@ fn texts_of_users_do_nothing() {
         transports: texts(&["'\"&amp;", "constructor"]),
         groups: vec![evil.to_string(), "__proto__".to_string()],
         expects: vec![expect(&format!("{evil}{end}"), 1.0, 2.0)],
-        stands_in_for: Some(evil.to_string()),
+        substitute_for: Some(evil.to_string()),
         ..Fixture::default()
     };
     open(&scratch, &mut page, &fixture);
@@ -534,7 +534,7 @@ fn rich() -> Fixture {
             expect("BoDe's 99th percentile is at most a fifth of TailDrop's", 0.043, 0.2),
             expect("CoDel keeps nine tenths of the throughput", 1.4, 1.1),
         ],
-        stands_in_for: Some("mahimahi/ATT-LTE-driving.down".to_string()),
+        substitute_for: Some("mahimahi/ATT-LTE-driving.down".to_string()),
         ..Fixture::default()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::browser::fixture::{Fixture, Scratch, expect, texts};
 use qdelay_report::{self as report, Options};
+use qdelay_study::results::SCHEMA_VERSION;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -300,13 +301,23 @@ fn folders_that_are_no_results_are_refused() {
 }
 
 #[test]
-fn what_a_newer_version_wrote_is_refused() {
-    let scratch = Scratch::new("newer");
+fn files_of_another_schema_are_refused() {
+    let scratch = Scratch::new("schema");
     let folder = crate::browser::fixture::write(&scratch.0, "study", &Fixture::default());
     for file in ["cases/003-case/run.json", "cases/003-case/summary.json", "summary.json"] {
-        edit(&folder.join(file), |value| value["schema_version"] = 2.into());
-        refused(std::slice::from_ref(&folder), &[file, "schema_version is 2", "newer"]);
-        edit(&folder.join(file), |value| value["schema_version"] = 1.into());
+        for (version, wording) in [(SCHEMA_VERSION + 1, "newer"), (SCHEMA_VERSION - 1, "older")] {
+            edit(&folder.join(file), |value| value["schema_version"] = version.into());
+            refused(
+                std::slice::from_ref(&folder),
+                &[
+                    file,
+                    &format!("schema_version is {version}"),
+                    &format!("expected {SCHEMA_VERSION}"),
+                    wording,
+                ],
+            );
+        }
+        edit(&folder.join(file), |value| value["schema_version"] = SCHEMA_VERSION.into());
     }
 }
 

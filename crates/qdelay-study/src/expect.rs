@@ -126,18 +126,18 @@ pub fn evaluate(expects: &[Expect], axes: &[AxisFile], cases: &[CaseSummary]) ->
 }
 
 fn result(expect: &Expect, table: &Table<'_>) -> ExpectResult {
-    let ours = table.figure(expect);
-    let matches = ours.is_some_and(|figure| expect.accepts(figure));
+    let value = table.figure(expect);
+    let matches = value.is_some_and(|figure| expect.accepts(figure));
     ExpectResult {
         claim: expect.claim.clone(),
         measure: expect.measure.clone(),
         unit: expect.unit.clone(),
-        ours,
+        value,
         low: expect.low,
         high: expect.high,
         paper: expect.paper,
         verdict: if matches { "match" } else { "miss" }.to_string(),
-        lacking: if ours.is_none() { table.lacking(expect) } else { None },
+        missing_reason: if value.is_none() { table.missing_reason(expect) } else { None },
     }
 }
 
@@ -219,7 +219,7 @@ impl<'a> Table<'a> {
 
     /// Reason for a missing figure: the first case that lacks the measure, or an empty selection. `None` if all cases have it, so
     /// that a division is by zero.
-    pub fn lacking(&self, expect: &Expect) -> Option<String> {
+    pub fn missing_reason(&self, expect: &Expect) -> Option<String> {
         let others = combinations(&expect.alternatives).into_iter().filter(|labels| !labels.is_empty());
         let selections = std::iter::once(Selection::new()).chain(others);
         for labels in selections {

@@ -254,7 +254,7 @@ pub fn compared(
         found.iter().flat_map(|pair| pair.measures.values()).filter_map(|measure| measure.p_value).collect();
     let mut beyond = beyond_chance(&tests).into_iter();
     for measure in found.iter_mut().flat_map(|pair| pair.measures.values_mut()) {
-        measure.is_beyond_chance = measure.p_value.is_some() && beyond.next() == Some(true);
+        measure.significant = measure.p_value.is_some() && beyond.next() == Some(true);
         measure.p_value = measure.p_value.map(round_probability);
     }
     found
@@ -311,7 +311,7 @@ fn difference(comparison: &Comparison<'_>, reference: &Point, point: &Point) -> 
         let differences = differences.filter(|differences| !differences.is_empty())?;
         let Interval { mean, half_width } = interval(&differences);
         let p_value = p_value(&differences);
-        Some((path.to_string(), Difference { mean, half_width, p_value, is_beyond_chance: false }))
+        Some((path.to_string(), Difference { mean, half_width, p_value, significant: false }))
     };
     PairedDifference {
         axis: comparison.axis.to_string(),
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!((of_codel.baseline.as_str(), of_codel.pairs), ("taildrop", 4));
         let rate = &of_codel.measures["throughput_mbps"];
         // Differences by hand: -0.5, -0.5, -0.5, -1.5.
-        assert_eq!((rate.mean, rate.is_beyond_chance), (-0.75, false));
+        assert_eq!((rate.mean, rate.significant), (-0.75, false));
         assert!(rate.half_width.is_some_and(|width| (width - 0.7956).abs() < 1e-3), "{rate:?}");
     }
 

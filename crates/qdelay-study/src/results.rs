@@ -1,5 +1,5 @@
-//! Contents of the files in a result folder. New versions only add fields, and readers ignore unknown ones. Files contain no time
-//! of day and no cost, so equal runs write equal bytes.
+//! Contents of the files in a result folder. Fields are only added while [`SCHEMA_VERSION`] stays the same, and readers ignore
+//! unknown ones. Files contain no time of day and no cost, so equal runs write equal bytes.
 
 mod case;
 mod json;
@@ -11,10 +11,37 @@ pub use qdelay_record::{DelaySummary, OccupancySummary};
 // Every entity of a run, so that a new one is declared in the simulator alone.
 pub use qdelay_sim::results::*;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Version of every file; increases only if the meaning of a field changes.
-pub const SCHEMA_VERSION: u32 = 1;
+/// Version of every file; increases only if a field is renamed or its meaning changes.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// Reads the `schema_version` of a file, which decides whether the other fields have the names of this program.
+///
+/// # Errors
+/// The text is not a JSON object with a `schema_version`.
+pub fn schema_version_of(text: &str) -> serde_json::Result<u32> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema_version: u32,
+    }
+    serde_json::from_str::<Version>(text).map(|version| version.schema_version)
+}
+
+/// Message that refuses a file of another version; `None` if `version` is [`SCHEMA_VERSION`].
+pub fn other_schema(version: u32) -> Option<String> {
+    match version.cmp(&SCHEMA_VERSION) {
+        Ordering::Equal => None,
+        Ordering::Greater => Some(format!(
+            "schema_version is {version}; expected {SCHEMA_VERSION}: a newer qdelay wrote this and can read it"
+        )),
+        Ordering::Less => Some(format!(
+            "schema_version is {version}; expected {SCHEMA_VERSION}: an older qdelay wrote this with other names of fields, and the same \
+             command into a new folder writes it anew"
+        )),
+    }
+}
 
 /// `study.json`: identity of the study that a folder belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,7 +175,7 @@ pub struct Difference {
     /// pair.
     pub p_value: Option<f64>,
     /// True if the difference is significant at 5%, after Holm's correction over all differences of the study.
-    pub is_beyond_chance: bool,
+    pub significant: bool,
 }
 
 /// An expectation and its result.
@@ -158,10 +185,10 @@ pub struct ExpectResult {
     pub claim: String,
     /// Measure: a dotted path into a case of `summary.json`, or two with ` / ` between.
     pub measure: String,
-    /// Unit of `ours`, `low`, `high` and `paper`.
+    /// Unit of `value`, `low`, `high` and `paper`.
     pub unit: String,
     /// Figure found; null if no case is selected or a case lacks the measure.
-    pub ours: Option<f64>,
+    pub value: Option<f64>,
     /// Smallest accepted figure.
     pub low: Option<f64>,
     /// Largest accepted figure.
@@ -172,7 +199,7 @@ pub struct ExpectResult {
     pub verdict: String,
     /// Reason for a missing figure: the first case without the measure.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub lacking: Option<String>,
+    pub missing_reason: Option<String>,
 }
 
 /// `run.json` of a case: its settings and how it was run.
@@ -189,7 +216,7 @@ pub struct RunFile {
     /// Label on each axis.
     pub labels: BTreeMap<String, String>,
     /// Every key with its value, including defaults: `path`, `cell`, `flow`, `run`.
-    pub resolved: serde_json::Value,
+    pub settings: serde_json::Value,
     /// Traces that the case ran on.
     pub traces: BTreeMap<String, TraceFile>,
     /// Clock: `real` or `lab`; missing for the simulator.
@@ -270,7 +297,7 @@ pub struct ProgramReport {
     /// Command line of the program.
     pub command: String,
     /// Line of JSON that the program printed.
-    pub told: serde_json::Value,
+    pub report: serde_json::Value,
 }
 
 /// Intervals in which the emulator of a run with a real clock did not run, and packets that may have waited unread.
@@ -309,9 +336,9 @@ pub struct Irtt {
     /// Packets sent.
     pub sent: u64,
     /// Packets that the server had received when it sent the last reply that arrived.
-    pub received_there: u64,
+    pub received_forward: u64,
     /// Replies received.
-    pub received_back: u64,
+    pub received_reverse: u64,
     /// Smallest round trip, ms.
     pub round_trip_min_ms: f64,
     /// Mean round trip, ms.
@@ -319,13 +346,13 @@ pub struct Irtt {
     /// Largest round trip, ms.
     pub round_trip_max_ms: f64,
     /// Smallest one-way delay to the server, ms; both ends share a clock.
-    pub there_min_ms: f64,
+    pub forward_min_ms: f64,
     /// Mean one-way delay to the server, ms.
-    pub there_mean_ms: f64,
+    pub forward_mean_ms: f64,
     /// Largest one-way delay to the server, ms.
-    pub there_max_ms: f64,
+    pub forward_max_ms: f64,
     /// Mean one-way delay of replies, ms.
-    pub back_mean_ms: f64,
+    pub reverse_mean_ms: f64,
 }
 
 /// A trace that a case ran on.
@@ -335,5 +362,5 @@ pub struct TraceFile {
     pub digest: String,
     /// The requested trace, which is missing and replaced by this one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub stands_in_for: Option<String>,
+    pub substitute_for: Option<String>,
 }

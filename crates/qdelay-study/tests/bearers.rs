@@ -81,7 +81,7 @@ fn a_qci_sets_priority_and_budget_and_filters_choose_the_bearer() {
     // Packets of the game use QoS flow 2, signals among them QoS flow 3. A packet without a flow, such as a probe, is filtered by its codepoint.
     assert_eq!(by_dscp(2), Some(core::array::from_fn(|dscp| if dscp == 40 { 3 } else { 2 })));
     assert_eq!(by_dscp(6), by_dscp(1));
-    let low = &case.resolved["cell"]["ue"][0]["bearer"][1];
+    let low = &case.settings["cell"]["ue"][0]["bearer"][1];
     assert_eq!((&low["priority"], &low["qci"]), (&json!(70), &json!(7)));
     assert_eq!(
         low["filter"][0],

@@ -24,12 +24,12 @@ fn one_ue_with_one_bearer_and_one_qos_flow_is_the_default() {
     assert_eq!((bearer.order, qos_flow.upf.is_none()), (PullOrder::StrictPriority, true));
     assert_eq!((case.scenario.flows[0].ue, case.scenario.flows[0].qfi), (0, 1));
     assert_eq!(
-        case.resolved["path"],
+        case.settings["path"],
         json!({ "rtt": "10ms", "jitter": "0s", "uplink": "48mbit", "uplink_limit": 1000, "uplink_qdisc": "taildrop",
             "loss": "none", "reorder": "0%", "reorder_delay": "2ms", "duplicate": "0%", "uplink_loss": "none" })
     );
-    assert_eq!(case.resolved["cell"]["ue"][0]["bearer"][0]["pacer"], json!("vanilla"));
-    assert_eq!(case.resolved["cell"]["ue"][0]["bearer"][0]["qos_flow"][0]["qfi"], json!(1));
+    assert_eq!(case.settings["cell"]["ue"][0]["bearer"][0]["pacer"], json!("vanilla"));
+    assert_eq!(case.settings["cell"]["ue"][0]["bearer"][0]["qos_flow"][0]["qfi"], json!(1));
 }
 
 const TREE: &str = r#"
@@ -120,9 +120,9 @@ fn bearers_inherit_keys_of_the_cell() {
         flows,
         [("call-1", 0, 6), ("call-2", 1, 6), ("file-1", 0, 2), ("file-2", 1, 2), ("other", 2, 1)]
     );
-    let bearer = &case.resolved["cell"]["ue"][0]["bearer"][1];
+    let bearer = &case.settings["cell"]["ue"][0]["bearer"][1];
     assert_eq!((&bearer["pacer"], &bearer["rlc_limit"]), (&json!("drql"), &json!("30kb")));
-    assert_eq!(case.resolved["cell"]["ue"][1]["bearer"][0]["rlc_limit"], json!(300));
+    assert_eq!(case.settings["cell"]["ue"][1]["bearer"][0]["rlc_limit"], json!(300));
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn axes_reach_every_level() {
     assert_eq!(spec.ues[0].bearers[0].gate.law.typed(), "e5g-bdp", "what a bearer says stands over the cell");
     assert_eq!(spec.ues[2].bearers[0].service.priority, 9);
     assert_eq!(spec.ues[0].bearers[0].queue.get(&LIMIT_BYTES), 5000);
-    assert_eq!(last.resolved["cell"]["ue"][1]["channel"], json!("fading"));
-    assert_eq!(last.resolved["cell"]["ue"][0]["report_delay"], json!("4ms"));
+    assert_eq!(last.settings["cell"]["ue"][1]["channel"], json!("fading"));
+    assert_eq!(last.settings["cell"]["ue"][0]["report_delay"], json!("4ms"));
     assert_eq!(last.scenario.flows[2].qfi, 5);
 }
 
@@ -475,7 +475,7 @@ fn channels_are_read_from_files() {
     assert!(setting.contains("Opportunities") && traces.contains_key("synth-subway"), "{setting}");
     let stand_in = "[fallback]\n\"far/away.txt\" = \"synth-subway\"\n";
     let (_, traces) = channel("capacity:far/away.txt", stand_in);
-    assert_eq!(traces["synth-subway"].stands_in_for.as_deref(), Some("far/away.txt"));
+    assert_eq!(traces["synth-subway"].substitute_for.as_deref(), Some("far/away.txt"));
     for (text, wanted) in [
         ("capacity:cap.txt:from=2s:for=2s", "line 2: cell.channel: 'capacity:cap.txt:from=2s:for=2s': "),
         ("cqi-trace:cap.txt", "line 1: "),

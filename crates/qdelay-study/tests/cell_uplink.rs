@@ -63,7 +63,7 @@ fn bearers_inherit_uplink_keys() {
     assert_eq!(uplink.ues.len(), 3);
     assert!(uplink.bearers.iter().all(|bearer| matches!(bearer.rlc.mode, Mode::LteAm(_))));
     assert!(uplink.bearers[1].rate.is_some() && uplink.bearers[0].rate.is_none());
-    assert_eq!(case.resolved["cell"]["uplink"]["sr_period"], json!("10ms"));
+    assert_eq!(case.settings["cell"]["uplink"]["sr_period"], json!("10ms"));
     assert!(case.scenario.uplink.is_none());
 }
 

@@ -24,7 +24,7 @@ impl Draw {
 fn case(labels: &BTreeMap<String, String>, throughput: f64, p99: f64, power: Option<f64>) -> CaseSummary {
     let delay = json!({"count": 1, "mean": 1.0, "p50": 1.0, "p95": 1.0, "p99": p99, "p999": 1.0, "max": 1.0});
     let case = json!({
-        "schema_version": 1, "id": "x", "labels": labels, "throughput_mbps": throughput, "utilization": 1.0,
+        "schema_version": 2, "id": "x", "labels": labels, "throughput_mbps": throughput, "utilization": 1.0,
         "capacity_mbps": null, "queue_delay_ms": delay, "sojourn_ms": delay, "backlog_max_packets": 3,
         "backlog_max_bytes": 4500, "one_way_delay_ms": delay, "jitter_ms": 0.0, "power": power, "drops": 0,
         "drops_by_reason": {}, "marks": 0, "marks_by_reason": {}, "packets_forwarded": 1, "jain": 1.0,
@@ -309,7 +309,7 @@ fn evaluation_agrees_with_the_model() {
         let expects: Vec<Expect> = (0..4).map(|_| expect(&mut draw, &axes)).collect();
         for (expect, result) in expects.iter().zip(evaluate(&expects, &axes, &cases)) {
             let wanted = model::with_extreme(expect, &axes, &cases);
-            match (wanted, result.ours) {
+            match (wanted, result.value) {
                 (None, None) => none += 1,
                 (Some(wanted), Some(ours)) => {
                     figures += 1;
@@ -318,7 +318,7 @@ fn evaluation_agrees_with_the_model() {
                 }
                 (wanted, ours) => panic!("round {round}: {ours:?}, and the model has {wanted:?}: {expect:?}"),
             }
-            let inside = result.ours.is_some_and(|ours| {
+            let inside = result.value.is_some_and(|ours| {
                 expect.low.unwrap_or(f64::MIN) <= ours && ours <= expect.high.unwrap_or(f64::MAX)
             });
             assert_eq!(result.verdict, if inside { "match" } else { "miss" });
@@ -366,10 +366,10 @@ fn figures_agree_with_mental_arithmetic() {
     let ours =
         |expect: &Expect| -> ExpectResult { evaluate(std::slice::from_ref(expect), &axes, &cases).remove(0) };
     // (10 / 100 + 40 / 200) / 2; the bound itself is accepted.
-    assert_eq!((ours(&base).ours, ours(&base).verdict.as_str()), (Some(0.15), "match"));
+    assert_eq!((ours(&base).value, ours(&base).verdict.as_str()), (Some(0.15), "match"));
     // The two figures have a standard error of 0.05; Student's t for one degree of freedom is 12.706205.
     let ends = [Aggregate::Ci95Low, Aggregate::Ci95High]
-        .map(|aggregate| ours(&Expect { aggregate, ..base.clone() }).ours);
+        .map(|aggregate| ours(&Expect { aggregate, ..base.clone() }).value);
     assert_eq!(ends, [Some(-0.48531), Some(0.78531)]);
     // Two cases that differ only in their seed and have equal figures count as one.
     for (second, interval) in [(10.0, None), (11.0, Some(4.147))] {
@@ -384,7 +384,7 @@ fn figures_agree_with_mental_arithmetic() {
             ..base.clone()
         };
         let result = evaluate(&[over], &axes, &cases).remove(0);
-        assert_eq!(result.ours.map(|ours| (ours * 1000.0).round() / 1000.0), interval);
+        assert_eq!(result.value.map(|ours| (ours * 1000.0).round() / 1000.0), interval);
         assert_eq!(result.verdict, "miss");
     }
     let one_case = Expect {
@@ -392,15 +392,15 @@ fn figures_agree_with_mental_arithmetic() {
         select: BTreeMap::from([("q".into(), vec!["c".into()]), ("t".into(), vec!["x".into()])]),
         ..base.clone()
     };
-    assert_eq!(ours(&one_case).ours, None, "of one case there is no interval");
+    assert_eq!(ours(&one_case).value, None, "of one case there is no interval");
     // The throughput is 1 everywhere, so the figures stay 10 / 1 and 40 / 1, over 100 / 1 and 200 / 1.
     let ratio = Expect { measure: "queue_delay_ms.p99 / throughput_mbps".to_string(), ..base.clone() };
-    assert_eq!(ours(&ratio).ours, Some(0.15));
+    assert_eq!(ours(&ratio).value, Some(0.15));
     // Divided by the best of a and b, which is b's (0.5 + 0.25) / 2.
     let better = Expect { alternatives: one("q", &["a", "b"]), ..base.clone() };
-    assert_eq!((ours(&better).ours, ours(&better).verdict.as_str()), (Some(0.4), "miss"));
+    assert_eq!((ours(&better).value, ours(&better).verdict.as_str()), (Some(0.4), "miss"));
     let worst = Expect { alternatives: one("q", &["a", "b"]), best: Best::Max, ..base.clone() };
-    assert_eq!(ours(&worst).ours, Some(0.15));
+    assert_eq!(ours(&worst).value, Some(0.15));
     for nothing in [
         Expect { select: one("q", &["d"]), ..base.clone() },
         Expect { select: one("z", &["c"]), ..base.clone() },
@@ -411,6 +411,6 @@ fn figures_agree_with_mental_arithmetic() {
         Expect { measure: "drops".to_string(), ..base },
     ] {
         let result = ours(&nothing);
-        assert_eq!((result.ours, result.verdict.as_str()), (None, "miss"), "{nothing:?}");
+        assert_eq!((result.value, result.verdict.as_str()), (None, "miss"), "{nothing:?}");
     }
 }

@@ -127,7 +127,7 @@ fn every_key_reaches_the_simulator() {
     assert!(starts[0] != starts[1], "each has a draw of its own");
     assert_eq!((scenario.flows[3].dscp, scenario.flows[3].group), (46, 1));
     assert_eq!(case.traces.keys().collect::<Vec<_>>(), ["synth-lte-driving.up", "synth-subway"]);
-    let resolved = json!({
+    let settings = json!({
         "path": {
             "link": null, "trace": "synth-subway", "trace_format": "mahimahi", "repeat": false, "qdisc": "codel:limit=7",
             "limit": 20, "rtt": "20ms", "jitter": "1ms", "uplink": "synth-lte-driving.up", "uplink_limit": 30,
@@ -150,11 +150,11 @@ fn every_key_reaches_the_simulator() {
             "duration": "10s", "warmup": "2s", "seed": 7, "min_packet_bytes": 200, "probe": true, "series": "50ms",
             "packets": true, "starts": "random",
             // The trace of the link ends: a run of 10 s on its 40 s may begin within the first 30 s.
-            "places": { "synth-subway": case.resolved["run"]["places"]["synth-subway"],
-                "synth-lte-driving.up": case.resolved["run"]["places"]["synth-lte-driving.up"] },
+            "places": { "synth-subway": case.settings["run"]["places"]["synth-subway"],
+                "synth-lte-driving.up": case.settings["run"]["places"]["synth-lte-driving.up"] },
         },
     });
-    assert_eq!(case.resolved, resolved);
+    assert_eq!(case.settings, settings);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn none_and_infinite_and_off_disable_settings() {
     );
     assert!(case.scenario.uplink.is_none() && case.scenario.series.is_none());
     assert_eq!(case.scenario.flows[0].access, None);
-    assert_eq!(case.resolved["run"]["series"], "off");
+    assert_eq!(case.settings["run"]["series"], "off");
 }
 
 /// A component as text, as on the command line, and the same component as a table.
@@ -188,7 +188,7 @@ fn text_and_table_give_the_same_arguments() {
         };
         let (text, table) = (of(&format!("\"{text}\"")), of(table));
         assert_eq!(format!("{:?}", text.scenario), format!("{:?}", table.scenario));
-        assert_eq!(text.resolved, table.resolved);
+        assert_eq!(text.settings, table.settings);
     }
     let link = |value: &str| format!("{:?}", link(&case(&format!("[path]\nlink = {value}\n[[flow]]"))));
     assert_eq!(link("\"htb:rate=5mbit:burst=3kb\""), link("{ htb = { rate = \"5mbit\", burst = \"3kb\" } }"));

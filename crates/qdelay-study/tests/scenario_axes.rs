@@ -73,7 +73,7 @@ fn axes_follow_the_file_and_the_seed_changes_fastest() {
             (if is_a { 46 } else { 0 }, 0)
         );
         assert_eq!(case.scenario.flows[1].start, Span::from_secs(u64::from(is_a)));
-        assert_eq!(case.resolved["path"]["limit"], if is_a { json!(50) } else { json!(null) });
+        assert_eq!(case.settings["path"]["limit"], if is_a { json!(50) } else { json!(null) });
         assert_eq!(qdisc(case).get(&LIMIT), if is_a { 50 } else { 1000 });
         assert_eq!(case.scenario.duration, Span::from_secs(if is_a { 60 } else { 30 }));
         assert_eq!(case.scenario.seed.to_string(), case.labels[5]);
@@ -135,7 +135,7 @@ fn the_command_line_overrides_the_file() {
     assert_eq!((study.name.as_str(), study.axes[0].labels.join(" ").as_str()), ("demo/x", "9 4 5"));
     let case = study.case(1, &Library::new()).unwrap();
     assert_eq!((case.scenario.seed, case.scenario.duration.as_nanos()), (4, 1_234_567_891));
-    assert_eq!(case.resolved["run"]["duration"], "1234567891ns");
+    assert_eq!(case.settings["run"]["duration"], "1234567891ns");
 }
 
 #[test]

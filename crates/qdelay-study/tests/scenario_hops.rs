@@ -46,7 +46,7 @@ fn hops_have_their_keys_and_axes() {
     assert_eq!(metro.link.0, Line::new(Rate::from_bps(5_000_000), 0).into());
     assert!(second.link.0.opportunities().is_some());
     assert_eq!(case.traces.keys().collect::<Vec<_>>(), ["synth-subway"]);
-    let resolved = json!([
+    let settings = json!([
         {
             "name": "metro", "link": "line:5mbit", "trace": null, "trace_format": null, "repeat": true, "qdisc": "red",
             "limit": 50, "delay": "3ms",
@@ -56,15 +56,15 @@ fn hops_have_their_keys_and_axes() {
             "qdisc": "dsd:g=1", "limit": null, "delay": "7ms",
         },
     ]);
-    assert_eq!(case.resolved["path"]["hop"], resolved);
-    assert_eq!(self::case(SMALL).resolved["path"].get("hop"), None);
+    assert_eq!(case.settings["path"]["hop"], settings);
+    assert_eq!(self::case(SMALL).settings["path"].get("hop"), None);
 }
 
 #[test]
 fn hops_may_precede_a_cell() {
     let case = case("[[path.hop]]\nlink = \"5mbit\"\n[cell]\n[[flow]]");
     assert_eq!(case.scenario.hops.len(), 1);
-    assert_eq!(case.resolved["path"]["hop"][0]["link"], "5mbit");
+    assert_eq!(case.settings["path"]["hop"][0]["link"], "5mbit");
 }
 
 #[test]

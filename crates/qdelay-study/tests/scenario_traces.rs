@@ -30,7 +30,7 @@ fn seeds_have_places_of_their_own() {
         let study = study(&TEXT.replace("[run]", &format!("[run]\n{more}")));
         (0..study.case_count()).map(|index| study.case(index, &Library::new()).unwrap()).collect()
     };
-    let place = |case: &Case| case.resolved["run"]["places"]["synth-subway"].clone();
+    let place = |case: &Case| case.settings["run"]["places"]["synth-subway"].clone();
     let starts = |case: &Case| case.scenario.flows.iter().map(|flow| flow.start).collect::<Vec<Span>>();
     let [one, other] = cases("").try_into().unwrap();
     assert_eq!((place(&one), starts(&one)), (json!(null), starts(&other)));
@@ -47,7 +47,7 @@ fn seeds_have_places_of_their_own() {
     assert_eq!(places.len(), 3);
     let fixed = cases("seeds = \"1..3\"\nstarts = \"fixed\"");
     assert!(fixed.iter().all(|case| place(case) == json!(null) && starts(case)[0].is_zero()));
-    assert_eq!(fixed[0].resolved["run"]["starts"], json!("fixed"));
+    assert_eq!(fixed[0].settings["run"]["starts"], json!("fixed"));
     let random = cases("starts = \"random\"");
     assert_eq!(place(&random[0]), place(&several[0]), "by the seed, however many there are");
 }
@@ -97,11 +97,11 @@ fn traces_are_searched_in_order() {
         on_trace(&Library::new(), "synth-subway").unwrap().traces["synth-subway"].digest
     );
     let stands_in = on_trace(&library, "gone").unwrap();
-    assert_eq!(stands_in.traces["synth-subway"].stands_in_for.as_deref(), Some("gone"));
-    assert_eq!(stands_in.resolved["path"]["trace"], "gone");
+    assert_eq!(stands_in.traces["synth-subway"].substitute_for.as_deref(), Some("gone"));
+    assert_eq!(stands_in.settings["path"]["trace"], "gone");
     extra.write("gone", "9\n");
     let found = Library::new().folder(extra.path());
-    assert_eq!(on_trace(&found, "gone").unwrap().traces["gone"].stands_in_for, None);
+    assert_eq!(on_trace(&found, "gone").unwrap().traces["gone"].substitute_for, None);
     let error = |name: &str| on_trace(&library, name).unwrap_err().to_string();
     assert!(
         error("bad").starts_with("s.toml: line 2: path.trace: ") && error("bad").contains("bad: line 2: ")

@@ -198,7 +198,7 @@ fn marked_tables(runs: &[CaseSummary], random: &mut Random) -> f64 {
         let cases: Vec<CaseSummary> = drawn.iter().enumerate().map(case).collect();
         let table = paired(&axes, &cases);
         assert_eq!(table.len(), COLUMNS - 1);
-        table.iter().flat_map(|row| row.measures.values()).any(|measure| measure.is_beyond_chance)
+        table.iter().flat_map(|row| row.measures.values()).any(|measure| measure.significant)
     };
     (0..TABLES).filter(is_marked).count() as f64 / TABLES as f64
 }

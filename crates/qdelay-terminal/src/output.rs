@@ -78,7 +78,7 @@ pub fn eprintln_line(line: &str) {
 /// Reports traces that are used instead of the requested ones.
 pub fn report_substitutes(library: &Library) {
     for (name, used) in library.used() {
-        if let Some(wanted) = used.stands_in_for {
+        if let Some(wanted) = used.substitute_for {
             eprintln_line(&format!(
                 "{} is not available; {} is used instead",
                 one_line(&wanted),

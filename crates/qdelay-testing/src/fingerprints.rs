@@ -7,6 +7,7 @@
 //!
 //! With `QDELAY_REGENERATE` in the environment files are written instead of compared.
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,6 +20,25 @@ const DIGITS: usize = 16;
 const CURVE: usize = 200;
 /// Maximum number of lines of each kind in a message.
 const TOLD: usize = 12;
+
+/// Fields that were renamed after their digests were recorded, with the former names. Digests hash the former names, so that renaming
+/// a field moves no digest.
+const FORMER: [(&str, &str); 3] = [("value", "ours"), ("value_low", "ours_low"), ("value_high", "ours_high")];
+
+/// Copy of an object, or of a list of objects, whose renamed fields have the names that the recorded digests hash.
+pub fn with_former_names(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(with_former_names).collect(),
+        Value::Object(fields) => {
+            let former = |name: &String| {
+                let renamed = FORMER.iter().find(|(now, _)| now == name);
+                renamed.map_or(name.clone(), |(_, former)| (*former).to_string())
+            };
+            Value::Object(fields.iter().map(|(name, field)| (former(name), field.clone())).collect())
+        }
+        _ => value.clone(),
+    }
+}
 
 /// Results of many cases, and the file with their digests.
 #[derive(Debug)]

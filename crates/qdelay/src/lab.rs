@@ -4,7 +4,7 @@ use crate::cli::{LabBuild, LabCommand, LabList};
 use qdelay_core::component::Registry;
 use qdelay_lab::image::{self, Image, ImageFile};
 use qdelay_lab::{guest, kernels};
-use qdelay_study::results::pretty;
+use qdelay_study::results::{SCHEMA_VERSION, pretty};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output::{self, eprintln_line};
 use serde_json::json;
@@ -43,7 +43,7 @@ fn list(options: &LabList) -> Result<(), Failure> {
             .iter()
             .map(|image| json!({ "name": name(image), "folder": image.folder, "whole": image.is_whole(), "image": image.about }))
             .collect();
-        return output::print(&pretty(&json!({ "schema_version": 1, "images": images })));
+        return output::print(&pretty(&json!({ "schema_version": SCHEMA_VERSION, "images": images })));
     }
     if images.is_empty() {
         return output::print(&format!("no images in {}; 'qdelay lab build' makes one\n", cache.display()));

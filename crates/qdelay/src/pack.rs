@@ -4,6 +4,7 @@ use crate::cli::Pack;
 use crate::native;
 use qdelay_core::component::Registry;
 use qdelay_study::engine::{self, COMPONENTS, PackOptions, Unpacked};
+use qdelay_study::results::SCHEMA_VERSION;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output::{self, eprintln_line};
@@ -83,6 +84,14 @@ pub fn unpacked(path: &Path) -> Result<Option<Unpacked>, Failure> {
             one_line(&path.display().to_string()),
             shown(theirs),
             shown(ours)
+        ));
+    }
+    // Equal results have other bytes in another schema, so the digests say nothing.
+    if unpacked.study.schema_version != SCHEMA_VERSION {
+        eprintln_line(&format!(
+            "{}: packed with schema_version {}, and this writes {SCHEMA_VERSION}: the results are not compared with the packed ones",
+            one_line(&path.display().to_string()),
+            unpacked.study.schema_version
         ));
     }
     Ok(Some(unpacked))

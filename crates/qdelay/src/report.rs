@@ -7,7 +7,7 @@ use qdelay_papers::page;
 use qdelay_report::{self as report, load, together};
 use qdelay_study::engine;
 use qdelay_study::files;
-use qdelay_study::results::{Summary, pretty};
+use qdelay_study::results::{SCHEMA_VERSION, Summary, pretty};
 use qdelay_study::tables::{self, Rows};
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output;
@@ -30,7 +30,7 @@ pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
     if options.table || options.json {
         let summary = together::summary(&options.folders)?;
         output::print(&if options.json {
-            pretty(&json!({ "schema_version": 1, "folders": options.folders, "summary": summary }))
+            pretty(&json!({ "schema_version": SCHEMA_VERSION, "folders": options.folders, "summary": summary }))
         } else {
             let differences = options.differences.as_deref();
             if let Some(name) = differences {

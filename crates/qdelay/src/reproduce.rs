@@ -188,7 +188,7 @@ fn cells(row: &Row, verdict: String) -> Vec<String> {
         one_line(&row.section),
         one_line(&row.claim),
         row.paper.map(number).unwrap_or_default(),
-        row.ours.map(number).unwrap_or_default(),
+        row.value.map(number).unwrap_or_default(),
         accepted,
         one_line(&row.unit),
         row.margin.map(percent).unwrap_or_default(),

@@ -10,7 +10,7 @@ use qdelay_lab::{Lab, Wanted, image};
 use qdelay_real::{ExternalPrograms, RealTime};
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::{self, Progress, Runner, Shard, Simulator};
-use qdelay_study::results::{CaseSummary, Summary, pretty};
+use qdelay_study::results::{CaseSummary, SCHEMA_VERSION, Summary, pretty};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
@@ -137,7 +137,7 @@ pub fn print_summary(
 ) -> Result<(), Failure> {
     output::print(&if json {
         pretty(
-            &json!({ "schema_version": 1, "out": out, "report": page, "summary": summary, "cost": cost(watch) }),
+            &json!({ "schema_version": SCHEMA_VERSION, "out": out, "report": page, "summary": summary, "cost": cost(watch) }),
         )
     } else {
         run_table::text(summary, out, page, by)
@@ -166,7 +166,7 @@ fn print_shard(
     output::print(&if json {
         let shard =
             json!({ "index": shard.index(), "of": shard.total(), "cases": count, "cases_of_study": all });
-        pretty(&json!({ "schema_version": 1, "out": out, "shard": shard, "cost": cost(watch) }))
+        pretty(&json!({ "schema_version": SCHEMA_VERSION, "out": out, "shard": shard, "cost": cost(watch) }))
     } else {
         format!(
             "Shard {shard} of {}: {count} of {all} cases. 'qdelay merge' makes one folder of all shards.\n\nresults: {}\n",

@@ -209,13 +209,14 @@ fn expectation(expect: &ExpectResult) -> String {
         (None, Some(high)) => format!("at most {high}"),
         (None, None) => "anything".to_string(),
     };
-    let why = expect.lacking.as_deref().map_or(String::new(), |lacking| format!(" ({})", one_line(lacking)));
-    let ours = expect.ours.map_or(format!("nothing{why}"), |ours| format!("{ours}"));
+    let why =
+        expect.missing_reason.as_deref().map_or(String::new(), |reason| format!(" ({})", one_line(reason)));
+    let value = expect.value.map_or(format!("nothing{why}"), |value| format!("{value}"));
     let unit = match &expect.unit {
-        unit if unit.is_empty() || expect.ours.is_none() => String::new(),
+        unit if unit.is_empty() || expect.value.is_none() => String::new(),
         unit => format!(" {unit}"),
     };
-    format!("{:>5}: {}: {ours}{unit}, expected {bounds}", expect.verdict, one_line(&expect.claim))
+    format!("{:>5}: {}: {value}{unit}, expected {bounds}", expect.verdict, one_line(&expect.claim))
 }
 
 #[cfg(test)]

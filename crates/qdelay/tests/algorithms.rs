@@ -210,7 +210,7 @@ fn the_rows_of_papers_can_be_made_again() {
         let paper = qdelay_papers::find(name).unwrap_or_else(|error| panic!("{error}"));
         let row = |claim: &str| {
             serde_json::json!({
-                "claim": claim, "ours": 0.12345, "verdict": "better", "factor": 0.75, "with_setting": null
+                "claim": claim, "value": 0.12345, "verdict": "better", "factor": 0.75, "with_setting": null
             })
         };
         let mut rows: Vec<serde_json::Value> = paper.claims.iter().map(|claim| row(&claim.claim)).collect();

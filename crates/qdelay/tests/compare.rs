@@ -284,7 +284,7 @@ fn seeds_that_change_nothing_are_one_run() {
     assert_eq!(report["distinct_runs"], 2);
     let rate = &report["differences"][0]["measures"]["throughput_mbps"];
     assert_eq!(
-        (&rate["half_width"], &rate["is_beyond_chance"]),
+        (&rate["half_width"], &rate["significant"]),
         (&Value::Null, &json!(false)),
         "one pair is no evidence"
     );

@@ -14,7 +14,7 @@ use crate::common::folder;
 use figures::Figure;
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
-use qdelay_testing::fingerprints::Fingerprints;
+use qdelay_testing::fingerprints::{Fingerprints, with_former_names};
 use qdelay_testing::{Need, side_by_side, skip};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -151,7 +151,8 @@ fn of_scenario(name: &str) -> Vec<(String, Vec<Figure>)> {
         cases.push((format!("{name} {id}"), figures::from_json(&whole)));
     }
     // Expectations about a part of the cases have no verdict.
-    let mut judged = if part.is_none() { figures::from_json(&summary["expects"]) } else { Vec::new() };
+    let mut judged =
+        if part.is_none() { figures::from_json(&with_former_names(&summary["expects"])) } else { Vec::new() };
     judged.push(("cases".to_string(), ids.len().to_string()));
     cases.push((format!("{name} expectations"), judged));
     let _ = fs::remove_dir_all(&folder);
@@ -173,7 +174,7 @@ fn figures_of_shipped_scenarios_are_as_before() {
     prints.check(&clear());
 }
 
-/// Figures of a claim that are stored as numbers.
+/// Figures of a claim that are stored as numbers. Digests keep the name `ours`, which is now `value` in the output.
 const OF_CLAIMS: &[&str] = &["ours", "with_setting", "verdict"];
 
 /// Values of a row that are computed, not stated by the paper.
@@ -190,7 +191,8 @@ fn add_claims(prints: &mut Fingerprints, paper: &str, figure: Option<&str>, trac
     for (number, row) in list(&report, "rows").iter().enumerate() {
         let (figure, section, claim) = (text(row, "figure"), text(row, "section"), text(row, "claim"));
         let name = format!("{paper} {figure} {section} {:03}: {claim}", number + 1);
-        prints.case(&name, &computed(row, &["ours", "with_setting", "factor", "verdict"]));
+        let row = with_former_names(row);
+        prints.case(&name, &computed(&row, &["ours", "with_setting", "factor", "verdict"]));
     }
     for (kind, named) in [("settings", "name"), ("tables", "title")] {
         for entry in report[kind].as_array().into_iter().flatten() {

@@ -283,6 +283,41 @@ fn another_folder_is_refused() {
     refused(&["run", &other, "--out", &matrix], &[&matrix, "is a file; expected a folder"]);
 }
 
+/// Fields of schema 1 have other names. Every command that reads folders refuses them, because such fields would count as missing.
+#[test]
+fn folders_of_the_first_schema_are_refused() {
+    let folder = folder("run-schema");
+    let expect = "[[expect]]\nclaim = \"short\"\nmeasure = \"drops\"\nhigh = 1e9\n";
+    let small = MATRIX.replace("1..10", "1").replace("6s", "1s") + expect;
+    let matrix = file(&folder, "matrix.toml", small);
+    let out = folder.join("out");
+    let out = out.to_str().unwrap();
+    let run = ["run", &matrix, "--out", out, "--no-report"];
+    succeed(&run);
+    for name in
+        tree(Path::new(out)).into_keys().filter(|name| name.extension().is_some_and(|end| end == "json"))
+    {
+        let path = Path::new(out).join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.replace("\"schema_version\": 2", "\"schema_version\": 1");
+        fs::write(path, text.replace("\"settings\":", "\"resolved\":").replace("\"value\":", "\"ours\":"))
+            .unwrap();
+    }
+    let holds = "holds results of schema_version 1, whose fields have other names, and this is 2";
+    refused(&run, &[out, holds, "expected a folder of the same study, a new name for one, or --fresh"]);
+    let older = "schema_version is 1; expected 2: an older qdelay wrote this";
+    let again = folder.join("again");
+    let again = again.to_str().unwrap();
+    refused(&["report", out], &[out, older, "the same command into a new folder writes it anew"]);
+    refused(&["report", out, "--json"], &[out, older]);
+    refused(&["plot", out, "--figure", "cdf"], &[out, older]);
+    refused(&["pack", out, "-o", again], &[out, older]);
+    refused(&["merge", out, "-o", again], &[out, older]);
+    succeed(&[&run[..], &["--fresh"]].concat());
+    assert!(crate::common::read(&Path::new(out).join("summary.json"))["expects"][0]["value"].is_number());
+    succeed(&["report", out]);
+}
+
 fn out_cases(out: &str) -> usize {
     finished(Path::new(out))
 }
@@ -467,7 +502,7 @@ fn seeds_that_change_nothing_are_one_run() {
     assert_eq!(summary["same_runs"].as_array().unwrap().len(), 1);
     assert_eq!(summary["same_runs"][0].as_array().unwrap().len(), 3);
     assert_eq!(
-        (&summary["expects"][0]["ours"], &summary["expects"][0]["verdict"]),
+        (&summary["expects"][0]["value"], &summary["expects"][0]["verdict"]),
         (&Value::Null, &"miss".into())
     );
     let (text, summary) = run("drawn", "1ms");

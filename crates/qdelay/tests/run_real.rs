@@ -155,10 +155,10 @@ fn calls_are_made_by_irtt() {
     }
     assert_eq!(irtt.iter().map(|irtt| irtt["flow"].as_str().unwrap()).collect::<Vec<_>>(), ["call", "short"]);
     for told in &irtt {
-        let (sent, there, back) = (&told["sent"], &told["received_there"], &told["received_back"]);
+        let (sent, there, back) = (&told["sent"], &told["received_forward"], &told["received_reverse"]);
         assert!(count(back) <= count(there) && count(there) <= count(sent) && count(back) > 0, "{told}");
         assert!(told["round_trip_min_ms"].as_f64().unwrap() >= 20.0, "{told}");
-        assert!(told["there_min_ms"].as_f64().unwrap() >= 10.0, "{told}");
+        assert!(told["forward_min_ms"].as_f64().unwrap() >= 10.0, "{told}");
     }
     let reasons = run["audit"]["reasons"].to_string();
     assert!(!reasons.contains("irtt measured"), "{reasons}");
@@ -341,7 +341,10 @@ fn a_program_of_the_user_is_a_flow() {
         (&told["flow"], &told["command"]),
         (&Value::from("film"), &Value::from(option.replacen("dash=", "", 1)))
     );
-    assert_eq!((&told["told"]["word"], &told["told"]["seconds"]), (&Value::from("start"), &Value::from(1.5)));
+    assert_eq!(
+        (&told["report"]["word"], &told["report"]["seconds"]),
+        (&Value::from("start"), &Value::from(1.5))
+    );
 
     let refuse = |option: &str, parts: &[&str]| {
         let out = folder.join("refused");

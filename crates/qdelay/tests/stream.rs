@@ -259,7 +259,7 @@ pub fn as_a_flow(
     let case = crate::common::case_of(&out);
     let [summary, run] = ["summary.json", "run.json"].map(|name| crate::common::read(&case.join(name)));
     println!("{}", summary["flows"][0]);
-    (summary["flows"][0].clone(), run["audit"]["programs"][0]["told"].clone())
+    (summary["flows"][0].clone(), run["audit"]["programs"][0]["report"].clone())
 }
 
 /// Player as a flow of `run --clock real`: the flow's figures are the player's, and its bytes are the path's.

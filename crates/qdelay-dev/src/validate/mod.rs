@@ -19,6 +19,7 @@ use qdelay_core::component::{Arguments, Registry};
 use qdelay_core::qdisc;
 use qdelay_sim::Outcome;
 use qdelay_study::engine::{Named, outcomes};
+use qdelay_study::results::SCHEMA_VERSION;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::progress::Bar;
@@ -71,7 +72,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     };
     let cells = judge(rows, options.jobs)?;
     let text = if options.json {
-        let value = json!({"schema_version": 1, "against": title, "cells": cells});
+        let value = json!({"schema_version": SCHEMA_VERSION, "against": title, "cells": cells});
         format!("{value:#}\n")
     } else {
         verdict::print_table(title, &cells)

@@ -14,11 +14,11 @@ pub struct Measure {
     /// Maximum of the reference over its seeds.
     pub reference_high: f64,
     /// Our result, the mean over our seeds.
-    pub ours: f64,
+    pub value: f64,
     /// Minimum of our results.
-    pub ours_low: f64,
+    pub value_low: f64,
     /// Maximum of our results.
-    pub ours_high: f64,
+    pub value_high: f64,
     /// Smallest value that still matches.
     pub low: f64,
     /// Largest value that still matches.
@@ -41,8 +41,8 @@ impl Measure {
         let low = reference_low - (reference_low * relative).max(absolute);
         let high = reference_high + (reference_high * relative).max(absolute);
         let mean = ours.iter().sum::<f64>() / ours.len() as f64;
-        let (ours_low, ours_high) = (least(ours), most(ours));
-        Measure { measure, reference_low, reference_high, ours: mean, ours_low, ours_high, low, high }
+        let (value_low, value_high) = (least(ours), most(ours));
+        Measure { measure, reference_low, reference_high, value: mean, value_low, value_high, low, high }
     }
 
     /// Moves the bounds for a result known to be larger by `shift`.
@@ -53,7 +53,7 @@ impl Measure {
 
     /// Our result is within the bounds.
     pub fn matches(&self) -> bool {
-        (self.low..=self.high).contains(&self.ours)
+        (self.low..=self.high).contains(&self.value)
     }
 }
 
@@ -165,11 +165,11 @@ fn figures(measure: &Measure) -> String {
         format!("{}..{}", digits(measure.reference_low), digits(measure.reference_high))
     };
     // A single mean would hide that the runs of a cell diverged.
-    let spread = measure.ours_high - measure.ours_low;
-    let ours = if spread > WIDE_SPREAD * measure.ours && measure.ours > 1.5 {
-        format!("{} ({}..{})", digits(measure.ours), digits(measure.ours_low), digits(measure.ours_high))
+    let spread = measure.value_high - measure.value_low;
+    let ours = if spread > WIDE_SPREAD * measure.value && measure.value > 1.5 {
+        format!("{} ({}..{})", digits(measure.value), digits(measure.value_low), digits(measure.value_high))
     } else {
-        digits(measure.ours)
+        digits(measure.value)
     };
     format!("{ours} / {reference}{mark}")
 }
@@ -194,7 +194,7 @@ mod tests {
         let measure = Measure::new("x", &[10.0, 12.0], &[14.0, 14.6], 0.2, 1.0);
         assert_eq!((measure.low, measure.high), (8.0, 14.4));
         assert!(measure.matches());
-        assert!(!Measure { ours: 14.5, ..measure }.matches());
+        assert!(!Measure { value: 14.5, ..measure }.matches());
     }
 
     #[test]

@@ -28,7 +28,7 @@ mod words;
 use crate::Reproduction;
 use crate::claims::Paper;
 use qdelay_study::InputError;
-use qdelay_study::files;
+use qdelay_study::{files, results};
 use std::path::Path;
 
 /// Figures of each paper that has any.
@@ -59,6 +59,10 @@ pub fn from_folder(root: &Path) -> Result<String, InputError> {
         InputError::new(file.display(), format!("{error}; expected what 'qdelay reproduce --out' wrote"))
     };
     let text = files::read_text(&file).map_err(|error| broken(&error))?;
+    let version = results::schema_version_of(&text).map_err(|error| broken(&error))?;
+    if let Some(message) = results::other_schema(version) {
+        return Err(InputError::new(file.display(), message));
+    }
     let reproduction: Reproduction = serde_json::from_str(&text).map_err(|error| broken(&error))?;
     let figures = figures(&reproduction.paper)?;
     let data = data::Data::load(root, &figures)?;

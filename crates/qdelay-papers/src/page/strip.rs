@@ -15,9 +15,9 @@ const WIDE: f64 = 6.0;
 
 /// The picture; nothing where there is no figure to draw.
 pub fn draw(row: &Row) -> String {
-    let figures = [row.low, row.high, row.paper, row.ours];
+    let figures = [row.low, row.high, row.paper, row.value];
     let there = || figures.into_iter().flatten().filter(|figure| figure.is_finite());
-    if row.ours.is_none() && row.paper.is_none() {
+    if row.value.is_none() && row.paper.is_none() {
         return String::new();
     }
     let (least, most) =
@@ -30,7 +30,7 @@ pub fn draw(row: &Row) -> String {
         "accepted {}; the paper {}; ours {}",
         bounds_text(row),
         row.paper.map_or("no figure".to_string(), figure_text),
-        row.ours.map_or("no figure".to_string(), figure_text)
+        row.value.map_or("no figure".to_string(), figure_text)
     );
     let mut sheet = looks::sheet((WIDTH, HEIGHT), &label);
     let middle = HEIGHT / 2.0;
@@ -46,13 +46,13 @@ pub fn draw(row: &Row) -> String {
     if let Some(paper) = row.paper {
         sheet.mark(Mark::Diamond, (x.at(paper), middle), 5.0, SURFACE, Stroke::solid(WORDS, 1.6));
     }
-    if let Some(ours) = row.ours {
+    if let Some(value) = row.value {
         let ink = match row.verdict {
             Verdict::Match => GOOD,
             Verdict::Miss => BAD,
             Verdict::Better | Verdict::Fitted | Verdict::Explained | Verdict::Skipped => WORDS,
         };
-        looks::filled(&mut sheet, Mark::Circle, (x.at(ours), middle), (3.6, ink), "");
+        looks::filled(&mut sheet, Mark::Circle, (x.at(value), middle), (3.6, ink), "");
     }
     svg(&sheet, " class=\"strip\"")
 }
@@ -63,14 +63,14 @@ mod tests {
 
     const PAPER: &str = "<path fill=\"var(--surface)\" stroke=\"var(--text)\"";
 
-    fn row(low: Option<f64>, high: Option<f64>, paper: Option<f64>, ours: Option<f64>) -> Row {
+    fn row(low: Option<f64>, high: Option<f64>, paper: Option<f64>, value: Option<f64>) -> Row {
         Row {
             figure: None,
             section: String::new(),
             claim: String::new(),
             unit: String::new(),
             paper,
-            ours,
+            value,
             low,
             high,
             bound: String::new(),

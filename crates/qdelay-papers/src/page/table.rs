@@ -108,7 +108,7 @@ pub fn claims(rows: &[&Row]) -> String {
             cause.unwrap_or_default(),
             strip::draw(row),
             number(row.paper),
-            number(row.ours),
+            number(row.value),
             escape(&words::bounds_text(row))
         );
     }

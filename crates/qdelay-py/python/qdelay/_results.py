@@ -172,7 +172,7 @@ class Results:
         axis: the axis that it is on; by default that of the label, or path.qdisc, or the first with several labels but path.trace and path.link.
 
         A row has the mean difference (the point less the baseline) with half of its 95% interval, p_value (Student's t, two-sided), and
-        is_beyond_chance: whether it is at 5% by Holm's correction over all rows of the frame. `pairs`: how many different pairs of the `unit`.
+        significant: whether it is at 5% by Holm's correction over all rows of the frame. `pairs`: how many different pairs of the `unit`.
 
         Raises InputError for results of one seed, and for what is not there.
         """

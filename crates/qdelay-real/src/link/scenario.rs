@@ -128,7 +128,7 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
 
 /// The settings as text, in the syntax of command-line options.
 fn settings(case: &Case) -> LinkSettings {
-    let (path, scenario) = (&case.resolved["path"], &case.scenario);
+    let (path, scenario) = (&case.settings["path"], &case.scenario);
     let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
     // Half of the round-trip time is behind the bottleneck, half behind the uplink.
     let setting = |link: String, qdisc: String| DirectionSettings {
@@ -138,7 +138,7 @@ fn settings(case: &Case) -> LinkSettings {
         jitter_ms: scenario.jitter.as_millis_f64(),
         loss: 0.0,
     };
-    let technology = case.resolved["cell"]["technology"].as_str().unwrap_or_default();
+    let technology = case.settings["cell"]["technology"].as_str().unwrap_or_default();
     let (link, qdisc) = match (scenario.bottleneck.as_cell(), scenario.bottleneck.as_link()) {
         (Some(cell), _) => shown(cell, technology),
         (None, link) => {
@@ -187,7 +187,7 @@ mod tests {
         let library = Library::new();
         let qdisc = |chosen| {
             choose(&study(""), chosen, &library)
-                .map(|case| case.resolved["path"]["qdisc"].as_str().unwrap().to_string())
+                .map(|case| case.settings["path"]["qdisc"].as_str().unwrap().to_string())
         };
         assert_eq!(qdisc(Some("1")).unwrap(), "bode");
         assert_eq!(

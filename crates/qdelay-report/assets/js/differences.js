@@ -47,6 +47,6 @@ function differenceCell(difference) {
   if (!difference) return figureCell("–");
   const sign = difference.mean > 0 ? "+" : "";
   const [middle, half] = withHalf(difference.mean, difference.half_width).split(" ±");
-  return make("td", { class: difference.is_beyond_chance ? "figure beyond" : "figure", title: probability(difference.p_value) },
-    `${sign}${middle.replace("-", "−")}`, half === undefined ? null : make("span", { class: "half", text: ` ±${half}` }), make("span", { class: "star", text: difference.is_beyond_chance ? "★" : "" }));
+  return make("td", { class: difference.significant ? "figure beyond" : "figure", title: probability(difference.p_value) },
+    `${sign}${middle.replace("-", "−")}`, half === undefined ? null : make("span", { class: "half", text: ` ±${half}` }), make("span", { class: "star", text: difference.significant ? "★" : "" }));
 }

@@ -68,7 +68,7 @@ function notices() {
   for (const folder of data.folders) {
     for (const sentence of folder.unverified || []) lines.push(`${sentence}${data.folders.length > 1 ? ` (${folder.name})` : ""}`);
     for (const [name, trace] of Object.entries(folder.traces)) {
-      if (trace.stands_in_for) lines.push(`${name} stands in for ${trace.stands_in_for}, which was not at hand${data.folders.length > 1 ? ` (${folder.name})` : ""}.`);
+      if (trace.substitute_for) lines.push(`${name} stands in for ${trace.substitute_for}, which was not at hand${data.folders.length > 1 ? ` (${folder.name})` : ""}.`);
     }
   }
   if (data.series === "first") lines.push("Time series of the first seed of each point only, to keep this file small.");
@@ -239,7 +239,7 @@ function expectations() {
     make("td", {}, make("span", { class: `pill ${expect.verdict === "match" ? "good" : expect.verdict === "miss" ? "bad" : "so-so"}`, text: `${expect.verdict === "match" ? "✓ " : expect.verdict === "miss" ? "✗ " : ""}${expect.verdict}` })),
     several ? make("td", { text: folder.name }) : null,
     make("td", { class: "claim", text: expect.claim }),
-    make("td", { class: "figure", text: `${number(expect.ours)} ${expect.unit}` }),
+    make("td", { class: "figure", text: `${number(expect.value)} ${expect.unit}` }),
     make("td", { class: "figure", text: accepted(expect) }),
     withPaper ? make("td", { class: "figure", text: number(expect.paper) }) : null,
     make("td", {}, make("code", { text: expect.measure })));
@@ -273,7 +273,7 @@ function block(title, rows) {
 }
 
 function tracesBlock(traces) {
-  const rows = Object.entries(traces).map(([name, trace]) => [name, `${trace.digest}${trace.stands_in_for ? `, stands in for ${trace.stands_in_for}` : ""}`]);
+  const rows = Object.entries(traces).map(([name, trace]) => [name, `${trace.digest}${trace.substitute_for ? `, stands in for ${trace.substitute_for}` : ""}`]);
   return rows.length ? block("Traces (FNV-1a digest)", rows) : null;
 }
 

@@ -38,7 +38,7 @@ pub struct Fixture {
     pub groups: Vec<String>,
     pub bins: usize,
     pub expects: Vec<ExpectResult>,
-    pub stands_in_for: Option<String>,
+    pub substitute_for: Option<String>,
     /// Whether the second and third discipline do exactly the same.
     pub twins: bool,
     /// Whether the bottleneck is a cell.
@@ -70,7 +70,7 @@ impl Default for Fixture {
             groups: texts(&["bulk"]),
             bins: 120,
             expects: Vec::new(),
-            stands_in_for: None,
+            substitute_for: None,
             twins: false,
             cell: false,
             slices: 0,
@@ -87,17 +87,17 @@ pub fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| text.to_string()).collect()
 }
 
-pub fn expect(claim: &str, ours: f64, high: f64) -> ExpectResult {
+pub fn expect(claim: &str, value: f64, high: f64) -> ExpectResult {
     ExpectResult {
         claim: claim.to_string(),
         measure: "queue_delay_ms.p99".to_string(),
         unit: "ratio".to_string(),
-        ours: Some(ours),
+        value: Some(value),
         low: None,
         high: Some(high),
         paper: None,
-        verdict: if ours <= high { "match" } else { "miss" }.to_string(),
-        lacking: None,
+        verdict: if value <= high { "match" } else { "miss" }.to_string(),
+        missing_reason: None,
     }
 }
 
@@ -166,7 +166,7 @@ fn write_case(folder: &Path, fixture: &Fixture, case: &CaseSummary) {
         scenario: "made-up".to_string(),
         id: case.id.clone(),
         labels: case.labels.clone(),
-        resolved: serde_json::json!({
+        settings: serde_json::json!({
             "path": { "trace": trace, "qdisc": case.labels["path.qdisc"], "rtt": "20ms", "limit": 1000 },
             "flow": flows,
             "run": { "duration": "60s", "warmup": "0s", "seed": case.labels["seed"], "series": null },
@@ -175,7 +175,7 @@ fn write_case(folder: &Path, fixture: &Fixture, case: &CaseSummary) {
             trace.clone(),
             TraceFile {
                 digest: "9f1c6a7be20d3345".to_string(),
-                stands_in_for: fixture.stands_in_for.clone(),
+                substitute_for: fixture.substitute_for.clone(),
             },
         )]),
         clock: None,

@@ -37,7 +37,7 @@ pub fn run_file(
         scenario: study.name.clone(),
         id: case.id.clone(),
         labels,
-        resolved: case.resolved.clone(),
+        settings: case.settings.clone(),
         traces: case.traces.clone(),
         clock: runner.clock().map(str::to_string),
         audit: None,

@@ -50,7 +50,7 @@ fn read(old: &Path, study: &Study, library: &Library) -> Option<(Case, RunFile, 
         run.labels.iter().map(|(axis, label)| (axis.as_str(), label.as_str())).collect();
     let case = study.case(study.index_of(&labels)?, library).ok()?;
     let is_same =
-        case.resolved == run.resolved && case.traces == run.traces && labels.len() == study.axes.len();
+        case.settings == run.settings && case.traces == run.traces && labels.len() == study.axes.len();
     is_same.then_some((case, run, summary))
 }
 

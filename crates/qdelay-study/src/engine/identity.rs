@@ -111,6 +111,12 @@ pub fn same_study(root: &Path, text: &str, ours: &StudyFile, study: &Study) -> R
 /// `name`.
 pub fn difference(theirs: &StudyFile, ours: &StudyFile, name: &str) -> Option<String> {
     // Differences that explain later ones come first: another version may change everything.
+    if theirs.schema_version != ours.schema_version {
+        return Some(format!(
+            "holds results of schema_version {}, whose fields have other names, and {name} is {}",
+            theirs.schema_version, ours.schema_version
+        ));
+    }
     if theirs.scenario != ours.scenario {
         return Some(format!("holds results of the scenario '{}'", theirs.scenario));
     }

@@ -9,7 +9,7 @@ use super::missing::missing_component;
 use super::{EngineError, Options, Progress, Shard, digests, pool, summary_of};
 use crate::InputError;
 use crate::files::{self, Partial, cannot_write, write_file};
-use crate::results::{CaseSummary, StudyFile, Summary, text};
+use crate::results::{CaseSummary, StudyFile, Summary, other_schema, text};
 use crate::scenario::overrides::{OVERRIDES, SEEDS};
 use crate::scenario::{Overrides, Study, origin};
 use crate::traces::{Library, digest_of};
@@ -198,6 +198,9 @@ pub(super) fn study_of(source: &Source, registry: &Registry) -> Result<Study, In
     let Source { root, file, .. } = source;
     let place = root.join("scenario.toml");
     let refuse = |message: String| Err(InputError::new(root.display(), message));
+    if let Some(message) = other_schema(file.schema_version) {
+        return refuse(message);
+    }
     let version = env!("CARGO_PKG_VERSION");
     if file.qdelay != version {
         return refuse(format!(

@@ -242,7 +242,7 @@ fn summary_of(
 ) -> Summary {
     let axes = axes(study);
     let mut expects = expect::evaluate(&study.expects, &axes, &cases);
-    if traces.values().any(|used| used.stands_in_for.is_some()) {
+    if traces.values().any(|used| used.substitute_for.is_some()) {
         // An expectation for one trace does not hold for its substitute.
         expects.iter_mut().for_each(|expect| expect.verdict = "skipped".to_string());
     }

@@ -31,7 +31,7 @@ impl SharedSimulator {
 
 /// Everything that the figures of a case depend on.
 fn key(case: &Case) -> String {
-    json!([case.resolved, case.traces]).to_string()
+    json!([case.settings, case.traces]).to_string()
 }
 
 impl Runner for SharedSimulator {

@@ -35,7 +35,7 @@ pub struct Case {
     /// Label on each axis.
     pub labels: Vec<String>,
     /// Every key with its value, including defaults: `path`, `cell`, `flow`, `run`.
-    pub resolved: serde_json::Value,
+    pub settings: serde_json::Value,
     /// Traces that the case runs on, by name.
     pub traces: BTreeMap<String, TraceUsed>,
     /// Scenario of the simulator.
@@ -119,7 +119,7 @@ impl Tables {
     }
 
     /// Every key with its value; with random starts also `places`, where the run begins on each trace.
-    pub fn resolved(&self, seed: u64, places: Option<&BTreeMap<String, Span>>) -> serde_json::Value {
+    pub fn settings(&self, seed: u64, places: Option<&BTreeMap<String, Span>>) -> serde_json::Value {
         let flow = |flow: &Named<Flow>| {
             let mut keys = flow.keys.json();
             keys.insert(

@@ -81,7 +81,7 @@ impl Study {
             index,
             id: self.id(index, &labels),
             labels,
-            resolved: tables.resolved(seed, sources.random.map(|_| &sources.places)),
+            settings: tables.settings(seed, sources.random.map(|_| &sources.places)),
             traces: sources.used,
             scenario,
             packets: tables.packets(),

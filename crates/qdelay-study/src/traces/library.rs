@@ -165,7 +165,7 @@ impl Library {
     ) -> Result<FoundChannel, String> {
         let name = channel.file(arguments)?;
         if let Some((channel, digest)) = self.with_found(name, |input| channel.read(arguments, input))? {
-            let used = TraceUsed { digest: format!("{digest:016x}"), stands_in_for: None };
+            let used = TraceUsed { digest: format!("{digest:016x}"), substitute_for: None };
             return Ok(FoundChannel { name: name.to_string(), channel, used });
         }
         let Some((shipped, mut contents)) = stand_in.and_then(|name| Some((name, find_shipped(name)?)))
@@ -173,7 +173,7 @@ impl Library {
             return Err(self.nowhere(name));
         };
         let (trace, digest) = read_with_digest(&mut contents, &Format::default())?;
-        let used = TraceUsed { digest: format!("{digest:016x}"), stands_in_for: Some(name.to_string()) };
+        let used = TraceUsed { digest: format!("{digest:016x}"), substitute_for: Some(name.to_string()) };
         Ok(FoundChannel { name: shipped.to_string(), channel: channel::from_link_trace(trace, true), used })
     }
 
@@ -191,7 +191,7 @@ impl Library {
 
     /// Registers `link` as the trace `name`, starting over at its end if `repeat`.
     pub(crate) fn know_trace(&self, name: &str, repeat: bool, link: &AnyLink) {
-        let used = TraceUsed { digest: String::new(), stands_in_for: None };
+        let used = TraceUsed { digest: String::new(), substitute_for: None };
         let found = FoundTrace { name: name.to_string(), link: link.clone(), used };
         lock(&self.traces).insert((name.to_string(), None, repeat, None), Ok(found));
     }
@@ -247,14 +247,14 @@ impl Library {
     ) -> Result<FoundTrace, String> {
         let format = Format::parse(format).map_err(|error| error.message)?;
         let (file, window) = Window::split(name)?;
-        let read = |input: &mut dyn Read, format: &Format, stands_in_for: Option<&str>| {
+        let read = |input: &mut dyn Read, format: &Format, substitute_for: Option<&str>| {
             let (trace, digest) = read_with_digest(input, format)?;
             let link = link(&window.cut(trace)?, repeat);
             Ok((
                 link,
                 TraceUsed {
                     digest: format!("{digest:016x}"),
-                    stands_in_for: stands_in_for.map(str::to_string),
+                    substitute_for: substitute_for.map(str::to_string),
                 },
             ))
         };
@@ -354,11 +354,11 @@ mod tests {
     fn a_missing_trace_is_replaced_by_its_substitute() {
         let library = Library::new();
         let found = library.trace("synth-subway", None, true, None).unwrap();
-        assert_eq!((found.name.as_str(), found.used.stands_in_for.as_deref()), ("synth-subway", None));
+        assert_eq!((found.name.as_str(), found.used.substitute_for.as_deref()), ("synth-subway", None));
         assert_eq!(found.used.digest.len(), 16);
         let stands_in = library.trace("far/away", None, true, Some("synth-subway")).unwrap();
         assert_eq!(stands_in.name, "synth-subway");
-        assert_eq!(stands_in.used.stands_in_for.as_deref(), Some("far/away"));
+        assert_eq!(stands_in.used.substitute_for.as_deref(), Some("far/away"));
         assert_eq!(stands_in.used.digest, found.used.digest);
         let error = Library::new().folder("/nowhere").trace("far/away", None, true, None).unwrap_err();
         assert!(error.contains("there is no far/away, no /nowhere/far/away; expected it in"), "{error}");

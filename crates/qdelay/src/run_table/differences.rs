@@ -123,7 +123,7 @@ fn table(
 
 /// Number with two decimals and at least three digits.
 fn cell(difference: &Difference, factor: f64) -> String {
-    let star = if difference.is_beyond_chance { "*" } else { " " };
+    let star = if difference.significant { "*" } else { " " };
     // Negative zero is printed as zero.
     let mean = (difference.mean * factor * 100.0).round() / 100.0 + 0.0;
     match difference.half_width {

@@ -38,7 +38,7 @@ pub fn succeed(arguments: &[&str]) -> String {
 /// Same as [`succeed`], for a command that prints JSON of this schema.
 pub fn json(arguments: &[&str]) -> Value {
     let value: Value = serde_json::from_str(&succeed(arguments)).unwrap();
-    assert_eq!(value["schema_version"], 1);
+    assert_eq!(value["schema_version"], 2);
     value
 }
 

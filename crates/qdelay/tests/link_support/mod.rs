@@ -186,7 +186,7 @@ pub fn files(pid: u32) -> usize {
 
 pub fn json(path: &str) -> Value {
     let value: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(value["schema_version"], 1);
+    assert_eq!(value["schema_version"], 2);
     value
 }
 

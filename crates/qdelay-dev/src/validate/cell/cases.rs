@@ -88,7 +88,7 @@ pub fn rows(library: &Library, seconds: u64, only: &[String]) -> Result<Vec<Row>
             let index = study.index_of(&labels).ok_or_else(|| missing(&name, variant))?;
             let case = study.case(index, library)?;
             let traces = case.traces.values().map(|used| used.digest.clone()).collect::<Vec<_>>().join(" ");
-            let settings = format!("{} {seconds} s {traces} {}", case.id, case.resolved);
+            let settings = format!("{} {seconds} s {traces} {}", case.id, case.settings);
             let name = format!("scenario {scenario}, {variant}");
             rows.push(Row { name, scenario, case, settings, asked, used });
         }
@@ -117,7 +117,7 @@ mod tests {
             let variant = row.name.split_once(", ").map_or("", |(_, variant)| variant).to_lowercase();
             assert!(row.case.id.contains(&variant.replace('@', "-")), "{} is {}", row.name, row.case.id);
             assert_eq!(row.case.scenario.flows.len(), 2);
-            assert_eq!(row.case.resolved["cell"]["rlc_limit"], 31);
+            assert_eq!(row.case.settings["cell"]["rlc_limit"], 31);
         }
         assert_eq!(rows(&Library::new(), 7, &["scenario 1,codel".to_string()]).unwrap().len(), 1);
         assert!(rows(&Library::new(), 7, &["sfq".to_string()]).is_err());

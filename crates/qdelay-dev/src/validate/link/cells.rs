@@ -194,7 +194,7 @@ impl Common<'_> {
             index: 0,
             id: name.to_string(),
             labels: Vec::new(),
-            resolved: serde_json::Value::Null,
+            settings: serde_json::Value::Null,
             traces: BTreeMap::from([(found.name.clone(), found.used.clone())]),
             scenario,
             packets: false,

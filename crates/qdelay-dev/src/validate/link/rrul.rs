@@ -186,7 +186,7 @@ fn subject(case: &Case, seconds: u64) -> Option<Subject<'_, Attempt>> {
     let entry = Entry {
         name: case.id.clone(),
         file: format!("{}-{seconds}s", case.id),
-        settings: case.resolved.to_string(),
+        settings: case.settings.to_string(),
     };
     let keep = |real: &RealRun| Attempt {
         figures: Figures::from_outcome(&real.ran.outcome),
@@ -261,7 +261,7 @@ fn text(report: &Report) -> String {
         for (mean, range) in cell.measures.iter().zip(&cell.in_range) {
             let mark = if mean.matches() { "" } else { " !" };
             let (low, high) = (range.reference_low, range.reference_high);
-            row.push(format!("{:.2} / {:.2} ({low:.2} to {high:.2}){mark}", mean.ours, mean.reference_low));
+            row.push(format!("{:.2} / {:.2} ({low:.2} to {high:.2}){mark}", mean.value, mean.reference_low));
         }
         row.push(cell.runs.to_string());
         let all = |measures: &[Measure]| measures.iter().all(Measure::matches);
