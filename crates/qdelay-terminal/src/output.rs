@@ -65,6 +65,32 @@ pub fn print(text: &str) -> Result<(), Failure> {
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
+/// Ends the output of a finished command with a line that names the next command. Only a terminal gets it: files and programs that read
+/// standard output receive the results alone.
+///
+/// # Errors
+/// The errors of [`print()`].
+pub fn print_next(command: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { print(&format!("next: {command}\n")) } else { Ok(()) }
+}
+
+/// Text as one word of a shell command, in quotes if necessary.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
+    let text = one_line(text);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// Paths as words of a shell command.
+pub fn shell_paths(paths: &[PathBuf]) -> String {
+    let words: Vec<String> = paths.iter().map(|path| shell_word(&path.display().to_string())).collect();
+    words.join(" ")
+}
+
 /// Writes to standard error, with escapes on a terminal as in [`print()`]. Errors of writing are ignored.
 pub fn eprint(text: &str) {
     let _ = io::stderr().write_all(lines(text).as_bytes());

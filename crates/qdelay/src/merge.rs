@@ -2,11 +2,12 @@
 
 use crate::cli::Merge;
 use crate::native;
-use crate::run::{expected, jobs, print_summary, write_report};
+use crate::run::{expected, jobs, next, print_summary, write_report};
 use qdelay_core::component::Registry;
 use qdelay_study::cost::Stopwatch;
 use qdelay_study::engine::{self, MergeOptions};
 use qdelay_terminal::error::Failure;
+use qdelay_terminal::output::print_next;
 use qdelay_terminal::progress::Bar;
 use std::path::PathBuf;
 
@@ -28,5 +29,6 @@ pub fn run(options: &Merge, registry: &Registry) -> Result<(), Failure> {
     drop(bar);
     let page = page.and_then(|page| Some(out.join(page.file_name()?)));
     print_summary(&summary, out, page.as_deref(), options.by, options.json, &watch)?;
-    expected(&summary)
+    expected(&summary)?;
+    if options.json { Ok(()) } else { print_next(&next(out, page.as_deref())) }
 }

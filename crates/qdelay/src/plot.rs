@@ -44,7 +44,14 @@ pub fn run(options: &Plot) -> Result<(), Failure> {
         text.push_str(&format!("; {} without this measure are left out", plot.left_out));
     }
     let notes: String = plot.coinciding.iter().map(|line| format!("{}\n", one_line(line))).collect();
-    output::print(&format!("{text}\n{}: the data\n{notes}", shown(&data)))
+    output::print(&format!("{text}\n{}: the data\n{notes}", shown(&data)))?;
+    output::print_next(&next(options))
+}
+
+/// Command for another figure of the same folders, which all results have.
+fn next(options: &Plot) -> String {
+    let figure = if options.figure == Kind::Plane { "cdf" } else { "plane" };
+    format!("qdelay plot {} --figure {figure} --out {figure}.pdf", output::shell_paths(&options.folders))
 }
 
 /// Format of the option, which must agree with the extension of the file.

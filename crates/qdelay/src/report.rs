@@ -10,7 +10,7 @@ use qdelay_study::files;
 use qdelay_study::results::{SCHEMA_VERSION, Summary, pretty};
 use qdelay_study::tables::{self, Rows};
 use qdelay_terminal::error::{Failure, one_line};
-use qdelay_terminal::output;
+use qdelay_terminal::output::{self, shell_paths};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,9 @@ pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
     if options.table || options.json {
         let summary = together::summary(&options.folders)?;
         output::print(&if options.json {
-            pretty(&json!({ "schema_version": SCHEMA_VERSION, "folders": options.folders, "summary": summary }))
+            pretty(
+                &json!({ "schema_version": SCHEMA_VERSION, "folders": options.folders, "summary": summary }),
+            )
         } else {
             let differences = options.differences.as_deref();
             if let Some(name) = differences {
@@ -51,11 +53,25 @@ pub fn run(options: &Report, registry: &Registry) -> Result<(), Failure> {
     let is_instead =
         options.table || options.json || has_tables || options.svg.is_some() || options.flent.is_some();
     if is_instead && options.out.is_none() {
-        return Ok(());
+        return print_next(options);
     }
     let path = options.out.clone().unwrap_or_else(|| default_path(&options.folders));
     write(&options.folders, &path, registry)?;
-    print_written(options, &format!("report: {}\n", one_line(&path.display().to_string())))
+    print_written(options, &format!("report: {}\n", one_line(&path.display().to_string())))?;
+    print_next(options)
+}
+
+/// Names the next command: the page after a table, and otherwise a figure. A paper's folder has no further command.
+fn print_next(options: &Report) -> Result<(), Failure> {
+    let folders = shell_paths(&options.folders);
+    let is_table_alone =
+        options.table && options.out.is_none() && options.csv.is_none() && options.parquet.is_none();
+    match options.folders.as_slice() {
+        _ if is_for_data(options) => Ok(()),
+        [only] if page::is_of_paper(only) => Ok(()),
+        _ if is_table_alone => output::print_next(&format!("qdelay report {folders}")),
+        _ => output::print_next(&format!("qdelay plot {folders} --figure cdf --out cdf.pdf")),
+    }
 }
 
 /// Checks that the results have differences, and flows of this name.
@@ -75,10 +91,14 @@ fn check_differences(name: &str, summary: &Summary) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether standard output carries data for a program.
+fn is_for_data(options: &Report) -> bool {
+    options.json || options.csv.as_deref() == Some(Path::new("-"))
+}
+
 /// Prints a line about a written file, unless standard output carries data.
 fn print_written(options: &Report, line: &str) -> Result<(), Failure> {
-    let is_for_data = options.json || options.csv.as_deref() == Some(Path::new("-"));
-    if is_for_data { Ok(()) } else { output::print(line) }
+    if is_for_data(options) { Ok(()) } else { output::print(line) }
 }
 
 /// Writes the figures as CSV and as Parquet.

@@ -15,7 +15,7 @@ use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
-use qdelay_terminal::output::{self, eprintln_line, report_substitutes};
+use qdelay_terminal::output::{self, eprintln_line, print_next, report_substitutes, shell_word};
 use qdelay_terminal::progress::{Bar, StudyProgress};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -107,7 +107,13 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
             }
             unpacked.as_ref().map_or(Ok(()), |unpacked| pack::compare(unpacked, &out))?;
             trusted(&summary.cases, options.strict)?;
-            expected(&summary)
+            expected(&summary)?;
+            // The line about windows names a command already.
+            if options.json || study.has_connections() {
+                Ok(())
+            } else {
+                print_next(&next(&out, page.as_deref()))
+            }
         }
         Done::Shard(shard, cases) => {
             print_shard(&study, shard, &cases, &out, options.json, &watch)?;
@@ -147,11 +153,17 @@ pub fn print_summary(
 /// Command line that plots the congestion windows of a folder. `run` has no such option: figure, measure, flows and size
 /// are options of `plot` already.
 fn windows_of(out: &Path) -> String {
-    let folder = one_line(&out.display().to_string());
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
-    let folder =
-        if folder.chars().all(is_plain) { folder } else { format!("'{}'", folder.replace('\'', "'\\''")) };
+    let folder = shell_word(&out.display().to_string());
     format!("windows: qdelay plot {folder} --figure time --measure cwnd --out cwnd.pdf\n")
+}
+
+/// Command after a run: a figure, or the page if there is none.
+pub fn next(out: &Path, page: Option<&Path>) -> String {
+    let folder = shell_word(&out.display().to_string());
+    match page {
+        Some(_) => format!("qdelay plot {folder} --figure cdf --out cdf.pdf"),
+        None => format!("qdelay report {folder}"),
+    }
 }
 
 fn print_shard(

@@ -5,7 +5,7 @@ use qdelay_core::component::Arguments;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::{self as trace_files, Format, Trace};
 use qdelay_terminal::error::{Failure, one_line};
-use qdelay_terminal::output;
+use qdelay_terminal::output::{self, print_next, shell_word};
 use qdelay_terminal::text_table::{self, Column};
 use qdelay_trace::info::{self, BinStatistics};
 use qdelay_trace::shipped::ORIGINS;
@@ -46,7 +46,15 @@ fn print_info(options: &TraceInfo) -> Result<(), Failure> {
              --trace-format mbps:sample=after.\n"
         ))?;
     }
-    Ok(())
+    match options.files.first() {
+        Some(file) if !options.json => {
+            let format = options.trace_format.as_deref();
+            let format =
+                format.map_or(String::new(), |format| format!(" --trace-format {}", shell_word(format)));
+            print_next(&format!("qdelay compare --trace {}{format}", shell_word(&file.to_string_lossy())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Formats that state which interval a sample covers.
@@ -55,7 +63,11 @@ fn names_the_interval(options: &TraceInfo) -> bool {
 }
 
 fn list(options: &TraceList) -> Result<(), Failure> {
-    print_described(shipped()?, options.json)
+    print_described(shipped()?, options.json)?;
+    match SHIPPED.first() {
+        Some((name, _)) if !options.json => print_next(&format!("qdelay compare --trace {name}")),
+        _ => Ok(()),
+    }
 }
 
 /// Shipped traces as JSON.
@@ -262,5 +274,10 @@ fn write(trace: &Trace, path: &Path, force: bool) -> Result<(), Failure> {
     output::write_file(path, force, |mut out| match trace {
         Trace::Schedule(schedule) => mahimahi::write(schedule, &mut out),
         Trace::Rates(rates) => mbps::write(rates, &mut out),
-    })
+    })?;
+    // Standard output carries the trace.
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    print_next(&format!("qdelay trace info {}", shell_word(&path.display().to_string())))
 }

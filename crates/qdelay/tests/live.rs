@@ -3,10 +3,11 @@
 
 use crate::common::{command, folder};
 use crate::link_support::machine;
+use crate::terminal_support::terminal;
 use qdelay_emu::netns::Namespace;
 use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -267,18 +268,6 @@ fn without_a_terminal_there_are_lines() {
     assert!(!line.contains('\u{1b}'), "{line:?}");
     drop(link.input.take());
     assert_eq!(link.child.wait().unwrap().code(), Some(0));
-}
-
-/// Both ends of a terminal of this size.
-fn terminal(ws_row: u16, ws_col: u16) -> (File, File) {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&ours).unwrap();
-    unlockpt(&ours).unwrap();
-    let name = ptsname(&ours, Vec::new()).unwrap();
-    tcsetwinsize(&ours, Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-    let theirs = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    (File::from(ours), theirs)
 }
 
 /// Reads the terminal until it has shown `part`, and appends to `seen`.

@@ -26,6 +26,7 @@ mod quic_real;
 mod run_real;
 mod soak;
 mod stream;
+mod terminal_support;
 mod tutorial_support;
 mod tutorials_real;
 mod webrtc;

@@ -47,7 +47,16 @@ pub fn run(options: &Compare, registry: &Registry) -> Result<(), Failure> {
         json::cases(&study, &cases)
     } else {
         table::cases(options, &study, &cases)
-    })
+    })?;
+    if options.json { Ok(()) } else { output::print_next(next(options)) }
+}
+
+/// Step after a comparison: intervals over seeds, and then a study that keeps its results.
+fn next(options: &Compare) -> &'static str {
+    match options.seed.0.len() {
+        1 => "the same command with --seed 1..10, for intervals over seeds",
+        _ => "qdelay run demo/first, a study that keeps its results and writes a report",
+    }
 }
 
 /// Time series in the results of a comparison. Each level includes the levels before.
