@@ -228,7 +228,9 @@ def main():
                     print(f"- {line}\n+ {new}")
     if unseen := [claim for claim in rows if claim not in seen]:
         stop(f"{page}: no row '{unseen[0]}'" + (f" and {len(unseen) - 1} more" if unseen[1:] else ""))
-    lines = [by_author(rows) if line.startswith("By author of the statement: ") else line for line in lines]
+    # Rows that were made from digests have no author.
+    if all("source" in row for row in rows.values()):
+        lines = [by_author(rows) if line.startswith("By author of the statement: ") else line for line in lines]
     counts = [row["verdict"] for row in rows.values()]
     for at, line in enumerate(lines):
         if found := re.match(r"\| (match|better|fitted|explained|miss|skipped) \| \d+ \| ", line):
