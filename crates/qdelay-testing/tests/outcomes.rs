@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Variables that the suite running these tests sets.
-const OF_A_SUITE: [&str; 6] = [BEGUN_FILE, LEFT_OUT, SKIPPED_FILE, TIMES_FILE, TURNS, suite::ONLY_WAITING];
+const OF_A_SUITE: [&str; 7] =
+    [BEGUN_FILE, LEFT_OUT, SKIPPED_FILE, TIMES_FILE, TURNS, suite::BUILT, suite::ONLY_WAITING];
 
 /// Sample program, without requirements and lists of the enclosing suite.
 fn sample(arguments: &[&str], environment: &[(&str, &str)]) -> Output {

@@ -40,6 +40,9 @@ pub const LIMIT: &str = "QDELAY_TEST_LIMIT";
 /// these arguments compile nothing again.
 pub const BUILD: [&str; 4] = ["build", "--workspace", "--tests", "--bins"];
 
+/// Variable of programs that the suite runs once everything of [`BUILD`] is built.
+pub const BUILT: &str = "QDELAY_BUILT";
+
 /// Variable that limits a program to its tests that depend on real time. Set by the suite.
 pub const ONLY_WAITING: &str = "QDELAY_ONLY_WAITING";
 
@@ -310,6 +313,9 @@ impl Suite<'_> {
             command.env("RUST_TEST_THREADS", at_once.to_string());
         }
         command.env(effort::EFFORT, self.factor.to_string());
+        if self.selection.build.starts_with(&BUILD.map(String::from)) {
+            command.env(BUILT, "yes");
+        }
         if std::env::var_os(effort::PROPTEST_CASES).is_none() {
             command.env(effort::PROPTEST_CASES, effort::proptest_default(self.factor));
         }

@@ -96,17 +96,21 @@ pub fn read(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Program `name` of `examples/`, built like everything in the suite, so that nothing is compiled with other features.
+/// Program `name` of `examples/`, built like everything in the suite, so that nothing is compiled with other features. The suite has built
+/// it; a build here could replace the test programs that are running.
 pub fn example(name: &str) -> PathBuf {
     static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
         let crate_folder =
             std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
         let target =
             Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder of all that is built");
+        if std::env::var_os(suite::BUILT).is_some() {
+            return target.join("debug");
+        }
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(suite::BUILD).args(["--quiet", "--offline", "--locked", "--target-dir"]).arg(target);
         // Build scripts of dependencies (ring) run again if these variables, which cargo sets for tests, have changed.
-        let of_test = ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_"];
+        let of_test = ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_", "OUT_DIR"];
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| of_test.iter().any(|beginning| name.starts_with(beginning))) {
                 cargo.env_remove(name);
