@@ -80,7 +80,7 @@ impl Image {
     }
     /// True if the files match their digests. A full disk, a truncated copy or another program may have changed them since the build.
     pub fn is_whole(&self) -> bool {
-        digests::are_right(&self.folder, &["vmlinuz", "initrd", ABOUT]) == Some(true)
+        digests::are_right(&self.folder, &["vmlinuz", "initrd", ABOUT])
     }
 }
 

@@ -352,11 +352,14 @@ mod tests {
         for (rest, wanted) in [
             ("", "expected a scenario or an example, or why it is skipped"),
             ("skipped = \"no\"\nscenario = \"s\"", "expected a scenario or an example, or why"),
-            ("scenario = \"s\"\nexample = \"5g/paced-bytes\"", "not both"),
+            ("scenario = \"s\"\nexample = \"5g/granted-blocks\"", "not both"),
             ("example = \"5g\"", "no example '5g'"),
-            ("example = \"5g/paced-bytes\"\nmeasure = \"bytes\"", "one of paced_bytes.1, paced_bytes.2"),
             (
-                "example = \"5g/paced-bytes\"\nmeasure = \"paced_bytes.1\"\nwhere = { a = \"x\" }",
+                "example = \"5g/granted-blocks\"\nmeasure = \"bytes\"",
+                "one of 5g-bdp.even.used_share, 5g-bdp.uneven.used_share",
+            ),
+            (
+                "example = \"5g/granted-blocks\"\nmeasure = \"5g-bdp.even.used_share\"\nwhere = { a = \"x\" }",
                 "nothing to select",
             ),
             ("scenario = \"s\"\nbound = \"b\"\nmeasure = \"m\"", "low or high"),

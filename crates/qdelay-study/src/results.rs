@@ -74,9 +74,8 @@ pub struct StudyFile {
     pub axes: Vec<AxisFile>,
     /// Number of cases.
     pub cases: u64,
-    /// Protection of case files: `sha256` for a `SHA256SUMS` in each case. Missing in folders of earlier versions.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub digests: Option<String>,
+    /// Protection of case files: `sha256` for a `SHA256SUMS` in each case.
+    pub digests: String,
 }
 
 /// An axis and its points.

@@ -1,35 +1,9 @@
-//! Resource blocks: what they carry, and how many a slice may get (5G QoS thesis, sections 3.6.4 and 4.4).
+//! Resource blocks that a slice may get (5G QoS thesis, section 4.4).
 
 use qdelay_ran::slice::{Eqp, Head, Queues, RbgCapacity, Share, SliceSetting, Slices, Tti};
-use qdelay_ran::tables::Carrier;
 
-/// Header of a MAC PDU with one SDU, bytes.
-const MAC_BYTES: u32 = 3;
 /// Bytes that a resource block carries at MCS 28, as section 4.4 has them.
 const BLOCK_BYTES: u32 = 88;
-
-/// The capacity of 5 MHz at MCS 28, without and beside control.
-pub(super) fn transport_blocks() -> Vec<(String, f64)> {
-    let Ok(carrier) = Carrier::lte(25) else { return Vec::new() };
-    let bytes = |prbs: u16, header: u32| f64::from(carrier.block_bytes(28, prbs) - header);
-    vec![
-        ("25_blocks".to_string(), bytes(25, MAC_BYTES)),
-        ("with_control".to_string(), bytes(17, MAC_BYTES)),
-        ("18_blocks".to_string(), bytes(18, 0)),
-    ]
-}
-
-/// Resource blocks of a packet of 1500 bytes, and of it and one of 500 bytes behind it.
-pub(super) fn packets_in_blocks() -> Vec<(String, f64)> {
-    let capacity = RbgCapacity::new(25, |groups| u32::from(groups) * BLOCK_BYTES);
-    let blocks = |bytes| capacity.groups_for(bytes).map_or(f64::INFINITY, f64::from);
-    vec![
-        ("first".to_string(), blocks(1500)),
-        ("both".to_string(), blocks(2000)),
-        ("second".to_string(), blocks(2000) - blocks(1500)),
-        ("500_alone".to_string(), blocks(500)),
-    ]
-}
 
 /// Two bearers in two slices, of which one at a time has packets of a group each without end.
 struct Busy {

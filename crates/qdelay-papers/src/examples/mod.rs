@@ -18,11 +18,8 @@ pub struct Example {
 
 /// All of them.
 pub static EXAMPLES: &[Example] = &[
-    Example { name: "5g/paced-bytes", figures: pacers::paced_bytes },
     Example { name: "5g/granted-blocks", figures: pacers::granted_blocks },
     Example { name: "5g/blocks-by-backlog", figures: pacers::blocks_by_backlog },
-    Example { name: "5g/transport-blocks", figures: blocks::transport_blocks },
-    Example { name: "eqp/packets-in-blocks", figures: blocks::packets_in_blocks },
     Example { name: "eqp/deviation", figures: blocks::deviation },
 ];
 

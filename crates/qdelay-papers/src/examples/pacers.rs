@@ -29,36 +29,6 @@ fn report(pacer: &mut AnyPacer, now: Time, (capacity_bytes, sent_bytes, remainin
     pacer.on_signal(now, Signal::Served(served));
 }
 
-/// 5G QoS thesis, Fig. 3.4: 1000 bytes a TTI on average, 600 bytes left, looks after each quarter of a TTI. A packet of 1500 bytes
-/// waits, and from the third quarter on one of 200 bytes in front of it.
-pub(super) fn paced_bytes() -> Vec<(String, f64)> {
-    // With a weight of 1 the average is what the last TTI sent.
-    let mut law = pacer("e5g-bdp:alpha=1:most=2289b");
-    law.forwarded(tti(4), 1600);
-    report(&mut law, tti(5), (2289, 1000, 600));
-    let (mut small, mut large) = (None, None);
-    let mut figures = Vec::new();
-    for quarter in 1..=4 {
-        // The last look is in the last moment of the TTI.
-        let now = Time::ZERO + Span::from_micros(5000 + 250 * quarter) - Span::from_nanos(quarter / 4);
-        let AnyPacer::EnhancedBdp(pacer) = &law else { return Vec::new() };
-        figures.push((format!("paced_bytes.{quarter}"), pacer.law().paced_bytes(now)));
-        if quarter >= 3 && small.is_none() && law.next_eligible(now, 200) == Eligible::Now {
-            law.forwarded(now, 200);
-            small = Some(quarter);
-        }
-        let is_behind = quarter >= 3 && small.is_none();
-        if !is_behind && large.is_none() && law.next_eligible(now, MTU_BYTES) == Eligible::Now {
-            law.forwarded(now, MTU_BYTES);
-            large = Some(quarter);
-        }
-    }
-    let at = |quarter: Option<u64>| quarter.map_or(f64::INFINITY, |quarter| quarter as f64);
-    figures.push(("small_goes_at".to_string(), at(small)));
-    figures.push(("large_goes_at".to_string(), at(large)));
-    figures
-}
-
 /// The pacers of the examples of section 3.4.
 const PACERS: [(&str, &str); 2] = [("5g-bdp", "5g-bdp:capacity=used"), ("e5g-bdp", "e5g-bdp:alpha=0.5")];
 

@@ -33,20 +33,15 @@ pub fn write(folder: &Path) -> Result<(), InputError> {
     files::create_with(&folder.join(DIGESTS), &lines)
 }
 
-/// Checks the files of `folder` against its digests: true if each of `names` has a digest and all files match. `None` if there
-/// are no digests.
-pub fn are_right(folder: &Path, names: &[&str]) -> Option<bool> {
-    let path = folder.join(DIGESTS);
-    if !files::is_file(&path) {
-        return None;
-    }
-    let text = files::read_text(&path).unwrap_or_default();
+/// Checks the files of `folder` against its digests: true if each of `names` has a digest and all files match.
+pub fn are_right(folder: &Path, names: &[&str]) -> bool {
+    let text = text_of(folder).unwrap_or_default();
     let digests = parsed(&text);
     let is_right = |(name, digest): (&&str, &&str)| {
         // A name with a slash could lead out of the case's folder.
         !name.contains('/') && sha256_of_file(&folder.join(name)).is_ok_and(|found| found == *digest)
     };
-    Some(names.iter().all(|name| digests.contains_key(name)) && digests.iter().all(is_right))
+    names.iter().all(|name| digests.contains_key(name)) && digests.iter().all(is_right)
 }
 
 /// The text of the digests of `folder`.

@@ -40,7 +40,7 @@ pub fn renumbered(
 
 /// The case of `study` whose unchanged results are in the folder `old`; `None` if there is no such case.
 fn read(old: &Path, study: &Study, library: &Library) -> Option<(Case, RunFile, CaseSummary)> {
-    if !files::is_folder(old) || digests::are_right(old, &["run.json", "summary.json"]) != Some(true) {
+    if !files::is_folder(old) || !digests::are_right(old, &["run.json", "summary.json"]) {
         return None;
     }
     let run: RunFile = serde_json::from_str(&files::read_text(&old.join("run.json")).ok()?).ok()?;

@@ -11,7 +11,7 @@ use crate::scenario::{Case, Study};
 use crate::traces::Library;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -19,8 +19,6 @@ use std::sync::Mutex;
 /// A result folder, locked until it is dropped.
 pub struct Folder {
     root: PathBuf,
-    /// True for a folder of an early version without digests; its cases are checked by their contents instead.
-    is_without_digests: bool,
     /// `study.json`, with the lock.
     lock: File,
     /// The shard of this run, and its file, with the lock.
@@ -72,7 +70,7 @@ impl Folder {
         let mut file = files::open(&path, &options_of_file).map_err(|error| cannot_write(&path, &error))?;
         let is_held = hold(&file, Hold::Alone, &root, BUSY, progress)?;
         let theirs = read_study(&mut file, &path)?;
-        let (mut is_without_digests, mut has_fewer_seeds) = (false, false);
+        let mut has_fewer_seeds = false;
         if theirs.is_empty() {
             // The folder is new, or its run was killed before it wrote `study.json`.
             prepare(&root)?;
@@ -80,7 +78,6 @@ impl Folder {
             clear(&root)?;
         } else {
             let theirs = same_study(&root, &theirs, ours, study)?;
-            is_without_digests = theirs.digests.is_none();
             has_fewer_seeds = theirs.axes != ours.axes;
         }
         if theirs.is_empty() || options.fresh {
@@ -95,7 +92,7 @@ impl Folder {
         // This run completes whatever shards have left.
         let shards = root.join(SHARDS);
         files::remove(&shards).map_err(|error| cannot_write(&shards, &error))?;
-        let mut folder = Folder::held(root, is_without_digests, file, None);
+        let mut folder = Folder::held(root, file, None);
         folder.complete(study, ours)?;
         if has_fewer_seeds {
             folder.extend(study, library, &path, ours)?;
@@ -143,14 +140,14 @@ impl Folder {
                 index.is_some_and(|index| shard.has(index))
             });
         }
-        let folder = Folder::held(root, theirs.digests.is_none(), file, Some((shard, of_shard)));
+        let folder = Folder::held(root, file, Some((shard, of_shard)));
         folder.complete(study, ours)?;
         Ok(folder)
     }
 
-    fn held(root: PathBuf, is_without_digests: bool, lock: File, shard: Option<(Shard, File)>) -> Folder {
+    fn held(root: PathBuf, lock: File, shard: Option<(Shard, File)>) -> Folder {
         let (watch, flush_due) = (Stopwatch::start(), Mutex::new(FLUSH_EVERY));
-        Folder { root, is_without_digests, lock, shard, watch, flush_due }
+        Folder { root, lock, shard, watch, flush_due }
     }
 
     /// Writes `scenario.toml` if it is missing.
@@ -257,10 +254,7 @@ impl Folder {
         let series = (options.series && summary.series.is_some()).then_some("series.parquet");
         let tables: Vec<&str> = packets.into_iter().chain(series).collect();
         let is_as_written =
-            digests::are_right(&folder, &[&["run.json", "summary.json"], &tables[..]].concat())
-                .unwrap_or_else(|| {
-                    self.is_without_digests && tables.iter().all(|name| is_whole_parquet(&folder.join(name)))
-                });
+            digests::are_right(&folder, &[&["run.json", "summary.json"], &tables[..]].concat());
         (summary.id == case.id && run.id == case.id && is_as_written).then(|| summary.without_curves())
     }
 
@@ -330,20 +324,6 @@ fn make_study(root: &Path, path: &Path, text: &str) -> Result<(), InputError> {
 
 /// Further attempts to create `study.json` while other processes do the same.
 const STARTS: usize = 16;
-
-/// True if the file begins and ends with the marker of a complete Parquet file.
-fn is_whole_parquet(path: &Path) -> bool {
-    const MAGIC: [u8; 4] = *b"PAR1";
-    let ends = || -> io::Result<[[u8; 4]; 2]> {
-        let mut file = files::open(path, files::options().read(true))?;
-        let mut ends = [[0; 4]; 2];
-        file.read_exact(&mut ends[0])?;
-        file.seek(SeekFrom::End(-4))?;
-        file.read_exact(&mut ends[1])?;
-        Ok(ends)
-    };
-    ends().is_ok_and(|ends| ends == [MAGIC; 2])
-}
 
 /// Overwrites the contents of the file and flushes them to the disk.
 fn write_in_place(file: &mut File, text: &str) -> io::Result<()> {

@@ -29,7 +29,7 @@ pub fn study_file(study: &Study, library: &Library, options: &Options, clock: Op
         components: study.components().clone(),
         axes: axes(study),
         cases: study.case_count(),
-        digests: Some(DIGESTS.to_string()),
+        digests: DIGESTS.to_string(),
     }
 }
 
@@ -85,15 +85,8 @@ pub fn same_study(root: &Path, text: &str, ours: &StudyFile, study: &Study) -> R
         );
         return Err(InputError::new(root.display(), message));
     }
-    // Folders of earlier versions have no digests.
-    let digests = theirs.digests.as_ref().and(ours.digests.as_ref());
     // The seeds are compared above; the folder may have fewer.
-    let mut expected = StudyFile {
-        digests: digests.cloned(),
-        commit: theirs.commit.clone(),
-        cases: theirs.cases,
-        ..ours.clone()
-    };
+    let mut expected = StudyFile { commit: theirs.commit.clone(), cases: theirs.cases, ..ours.clone() };
     if let (Some(seeds), Some(of_folder)) = (expected.axes.last_mut(), theirs.axes.last()) {
         seeds.labels.clone_from(&of_folder.labels);
     }
