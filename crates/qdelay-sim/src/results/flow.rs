@@ -1,6 +1,6 @@
 //! The figures of a flow.
 
-use super::{VideoFigures, mean_of};
+use super::mean_of;
 use qdelay_record::{DelaySummary, entity};
 use qdelay_traffic::audio::AudioOutcome;
 use qdelay_traffic::streaming::StreamOutcome;
@@ -10,7 +10,38 @@ use qdelay_traffic::web::WebOutcome;
 /// The direction of uploads.
 pub(crate) const UP: &str = "up";
 
-entity! {
+/// An [`entity!`] whose last fields are those that a flow and the flows of an entry of `[[flow]]` have alike.
+macro_rules! traffic_entity {
+    ($(#[$attribute:meta])* pub struct $name:ident { $($fields:tt)* }) => {
+        ::qdelay_record::entity! {
+            $(#[$attribute])*
+            pub struct $name {
+                $($fields)*
+                /// Datagrams that are sent back: the time from sending a datagram to its return.
+                #[serde(skip_serializing_if = "Option::is_none", default)]
+                pub round_trip_ms: Option<::qdelay_record::DelaySummary>,
+                /// Figures of a call; of several calls their means.
+                #[serde(skip_serializing_if = "Option::is_none", default)]
+                pub voice: Option<$crate::results::VoiceFigures>,
+                /// Figures of an adaptive call; of several calls their means.
+                #[serde(skip_serializing_if = "Option::is_none", default)]
+                pub audio: Option<$crate::results::AudioFigures>,
+                /// Figures of a video stream; of several streams their means.
+                #[serde(skip_serializing_if = "Option::is_none", default)]
+                pub stream: Option<$crate::results::StreamFigures>,
+                /// Figures of a browser; of several browsers their means.
+                #[serde(skip_serializing_if = "Option::is_none", default)]
+                pub web: Option<$crate::results::WebFigures>,
+                /// Figures of a call with video; of several calls their means.
+                #[serde(skip_serializing_if = "Option::is_none", default)]
+                pub video: Option<$crate::results::VideoFigures>,
+            }
+        }
+    };
+}
+pub(super) use traffic_entity;
+
+traffic_entity! {
     /// A flow.
     pub struct FlowFigures {
         /// Name of the flow.
@@ -90,24 +121,6 @@ entity! {
         /// Cells only: share of its packets handed up that were so within the budget of their QoS flow, since they came to the far end of N3.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub within_budget: Option<f64>,
-        /// Datagrams that are sent back: the time from sending a datagram to its return.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub round_trip_ms: Option<DelaySummary>,
-        /// Figures of a call.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub voice: Option<VoiceFigures>,
-        /// Figures of an adaptive call.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub audio: Option<AudioFigures>,
-        /// Figures of a video stream.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub stream: Option<StreamFigures>,
-        /// Figures of a browser.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub web: Option<WebFigures>,
-        /// Figures of a call with video.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub video: Option<VideoFigures>,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The figures of all flows of an entry of `[[flow]]`.
 
+use super::flow::traffic_entity;
 use super::traffic::{completions, loss_ratio};
 use super::{
     AudioFigures, FlowFigures, StreamFigures, UplinkPathFigures, VideoFigures, VoiceFigures, WebFigures,
@@ -8,7 +9,7 @@ use qdelay_record::entity::round;
 use qdelay_record::{DelayHistogram, DelaySummary, entity, jain_index};
 use std::collections::BTreeMap;
 
-entity! {
+traffic_entity! {
     /// The flows of an entry of `[[flow]]` together.
     pub struct GroupFigures {
         /// How many.
@@ -93,24 +94,6 @@ entity! {
         /// With an uplink of the cell: what the packets upwards took there, data or acknowledgements.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub uplink: Option<UplinkPathFigures>,
-        /// Datagrams that are sent back: the time from sending a datagram to its return.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub round_trip_ms: Option<DelaySummary>,
-        /// Figures of calls.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub voice: Option<VoiceFigures>,
-        /// Figures of adaptive calls.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub audio: Option<AudioFigures>,
-        /// Figures of video streams.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub stream: Option<StreamFigures>,
-        /// Figures of browsers.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub web: Option<WebFigures>,
-        /// Figures of calls with video.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        pub video: Option<VideoFigures>,
     }
 }
 
