@@ -50,6 +50,18 @@ const LOSS: Typed<Option<&str>> = Typed::new(
 )
 .unit(Unit::Choice(&["rack", "dupack"]))
 .source(of_profile!("rack in Linux, dupack in ns-3"));
+const SACK: Typed<bool> = Typed::new(
+    "sack",
+    "on",
+    "Selective acknowledgements (RFC 2018). Off: NewReno's recovery (RFC 6582), and after a timeout go-back-N (RFC 5681); loss and tlp do not apply",
+)
+.source("on in Linux (tcp_sack) and in ns-3 since 2018");
+const PARTIAL_ACKS: Typed<bool> = Typed::new(
+    "partial_acks",
+    "on",
+    "With sack=off: a partial acknowledgement repairs the next loss (NewReno, RFC 6582); off: it ends fast recovery (Reno, RFC 5681)",
+)
+.source("RFC 6582; off as ns-2's Agent/TCP/Reno");
 const TAIL_LOSS_PROBE: Typed<Option<bool>> =
     Typed::new("tlp", "", "Tail loss probes (RFC 8985 section 7)").source(of_profile!("on in Linux"));
 const PACING: Typed<Option<&str>> =
@@ -74,7 +86,7 @@ const SEND_BUFFER: Typed<Option<u64>> =
         .source(of_profile!("4 MB in Linux (tcp_wmem), unlimited in ns-3"));
 
 /// The parameters that every control has.
-pub const KNOBS: [Parameter; 13] = [
+pub const KNOBS: [Parameter; 15] = [
     PROFILE.parameter(),
     BYTES.parameter(),
     MSS.parameter(),
@@ -83,6 +95,8 @@ pub const KNOBS: [Parameter; 13] = [
     DELAYED_ACK.parameter(),
     ACK_EVERY.parameter(),
     LOSS.parameter(),
+    SACK.parameter(),
+    PARTIAL_ACKS.parameter(),
     TAIL_LOSS_PROBE.parameter(),
     PACING.parameter(),
     ECN.parameter(),
@@ -126,7 +140,8 @@ pub(crate) fn profile(arguments: &Arguments) -> Profile {
     };
     let count = |key, usual| arguments.get::<Option<u64>>(key).map_or(usual, |count| count as u32);
     let buffer = arguments.get(&RECEIVE_BUFFER);
-    Profile {
+    let profile = Profile {
+        partial_acks: arguments.get(&PARTIAL_ACKS),
         min_rto: arguments.get(&MIN_RTO).unwrap_or(usual.min_rto),
         delayed_ack: arguments.get(&DELAYED_ACK).unwrap_or(usual.delayed_ack),
         mss: count(&MSS, usual.mss),
@@ -149,5 +164,6 @@ pub(crate) fn profile(arguments: &Arguments) -> Profile {
         receive_buffer_max: buffer.unwrap_or(usual.receive_buffer_max),
         send_buffer_max: arguments.get(&SEND_BUFFER).unwrap_or(usual.send_buffer_max),
         ..usual
-    }
+    };
+    if arguments.get(&SACK) { profile } else { profile.without_sack() }
 }

@@ -82,6 +82,11 @@ pub struct Profile {
     pub sack_compression: Span,
     /// The method of loss detection.
     pub loss_detection: LossDetection,
+    /// Whether the receiver sends SACK blocks (RFC 2018). Off: see [`Profile::without_sack`].
+    pub sack: bool,
+    /// Whether fast recovery goes on after an acknowledgement of a part of its data (NewReno, RFC 6582), or ends there (Reno, RFC 5681); used
+    /// only without SACK.
+    pub partial_acks: bool,
     /// Rules of loss recovery. Those of ns-3 support only [`LossDetection::DuplicateAcks`]; with RACK the rules of Linux apply.
     pub recovery_rule: RecoveryRule,
     /// Whether tail loss probes are sent (RFC 8985 section 7).
@@ -107,7 +112,27 @@ pub struct Profile {
 impl Profile {
     /// Whether loss recovery follows ns-3.
     pub(crate) fn recovers_like_ns3(&self) -> bool {
-        self.recovery_rule == RecoveryRule::Ns3 && self.loss_detection == LossDetection::DuplicateAcks
+        self.counts_duplicates() && self.sack
+    }
+
+    /// Whether loss recovery counts duplicate acknowledgements: that of ns-3, and that without SACK.
+    pub(crate) fn counts_duplicates(&self) -> bool {
+        self.loss_detection == LossDetection::DuplicateAcks
+            && (self.recovery_rule == RecoveryRule::Ns3 || !self.sack)
+    }
+
+    /// This profile with a receiver that sends no SACK blocks and a sender that recovers by RFC 6582, and without what needs SACK: RACK,
+    /// tail loss probes, the undo of spurious reductions, compressed acknowledgements.
+    #[must_use]
+    pub const fn without_sack(self) -> Profile {
+        Profile {
+            sack: false,
+            loss_detection: LossDetection::DuplicateAcks,
+            tail_loss_probe: false,
+            undo: false,
+            sack_compression: Span::ZERO,
+            ..self
+        }
     }
 
     /// Linux 6.12 with its default settings, HZ 250.
@@ -127,6 +152,8 @@ impl Profile {
             eager_acks: true,
             sack_compression: Span::from_millis(1),
             loss_detection: LossDetection::Rack,
+            sack: true,
+            partial_acks: true,
             recovery_rule: RecoveryRule::Linux,
             tail_loss_probe: true,
             undo: true,

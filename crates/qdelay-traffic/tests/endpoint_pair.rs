@@ -133,9 +133,13 @@ fn weather() -> impl Strategy<Value = Weather> {
 fn profile() -> impl Strategy<Value = Profile> {
     let mss = prop_oneof![4 => Just(1448u32), 1 => 64..1448u32, 1 => Just(8948u32)];
     let buffer = prop_oneof![3 => Just(None), 1 => (4096..100_000u64).prop_map(Some)];
-    (0..4usize, mss, buffer, any::<bool>(), 1..20u32, 1..4u32).prop_map(
-        |(base, mss, buffer, ecn, iw, every)| {
+    let sack = prop_oneof![3 => Just(None), 1 => any::<bool>().prop_map(Some)];
+    (0..4usize, mss, buffer, any::<bool>(), 1..20u32, 1..4u32, sack).prop_map(
+        |(base, mss, buffer, ecn, iw, every, partial_acks)| {
             let mut profile = Profile { mss, ecn, initial_window: iw, ack_every: every, ..profiles()[base] };
+            if let Some(partial_acks) = partial_acks {
+                profile = Profile { partial_acks, ..profile.without_sack() };
+            }
             if let Some(buffer) = buffer {
                 profile.receive_buffer = buffer;
                 profile.receive_buffer_max = buffer;

@@ -12,6 +12,8 @@ mod closed_forms;
 mod emodel;
 mod endpoint_pair;
 mod exchange;
+mod newreno;
+mod newreno_model;
 mod playout;
 mod recovery;
 mod sprout;

@@ -4,6 +4,7 @@ use crate::tfrc_models::path::{Fate, Path};
 use crate::tfrc_models::{receiver, sender, throughput};
 use proptest::prelude::*;
 use qdelay_core::{Random, Rate, Span, Time};
+use qdelay_traffic::tfrc::intervals::LossCount;
 use qdelay_traffic::tfrc::{
     DataHeader, Equation, RateConfig, RateControl, Receiver, ReceiverConfig, Report, TfrcConfig,
 };
@@ -66,14 +67,14 @@ fn same(ours: Option<Report>, theirs: Option<receiver::Feedback>) {
 }
 
 fn receive(arrivals: &[receiver::Data], equation: Equation, reorder: u32, discounting: bool) -> Receiver {
-    receive_by(arrivals, ReceiverConfig { equation, reorder, discounting, by_losses: false })
+    receive_by(arrivals, ReceiverConfig { equation, reorder, discounting, count: LossCount::Event })
 }
 
 fn receive_by(arrivals: &[receiver::Data], config: ReceiverConfig) -> Receiver {
     let mut subject = Receiver::new(config);
-    let ReceiverConfig { equation, reorder, discounting, by_losses } = config;
+    let ReceiverConfig { equation, reorder, discounting, count } = config;
     let equation = (equation.segment_bytes, equation.ack_every, equation.min_rto_s);
-    let mut model = receiver::Model::new(equation, reorder as usize, discounting, by_losses);
+    let mut model = receiver::Model::new(equation, reorder as usize, discounting, count);
     let end = arrivals.last().map_or(0, |last| last.at) + 1_000_000_000;
     let mut next = arrivals.iter();
     let mut coming = next.next();
@@ -113,7 +114,7 @@ proptest! {
         steps in steps(),
         wraps in prop::bool::ANY,
         discounting in prop::bool::ANY,
-        by_losses in prop::bool::ANY,
+        count in prop::sample::select(vec![LossCount::Event, LossCount::Short, LossCount::Packet]),
         reorder in 1u32..6,
         without_rtt in 0usize..4,
         least_timeout in 0usize..2,
@@ -121,7 +122,7 @@ proptest! {
         let first = if wraps { (1u64 << 32) - 60 } else { 3 };
         let min_rto_s = [0.0, 1.0][least_timeout];
         let equation = Equation { min_rto_s, ..Equation::recommended(1000) };
-        let config = ReceiverConfig { equation, reorder, discounting, by_losses };
+        let config = ReceiverConfig { equation, reorder, discounting, count };
         receive_by(&arrivals(&steps, first, without_rtt), config);
     }
 

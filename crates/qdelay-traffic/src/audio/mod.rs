@@ -35,6 +35,7 @@ pub use ends::AudioEnds;
 pub use listener::Listener;
 pub use source::{AudioPacket, AudioTimes, Source};
 
+use crate::tfrc::intervals::LossCount;
 use crate::tfrc::{DataHeader, Equation, RateConfig, ReceiverConfig, Report, TfrcConfig};
 use qdelay_core::{Rate, Span};
 
@@ -100,7 +101,7 @@ impl AudioConfig {
     pub fn receiver(&self) -> ReceiverConfig {
         ReceiverConfig {
             equation: self.equation,
-            by_losses: true,
+            count: LossCount::Short,
             ..TfrcConfig::standard(self.equation.segment_bytes as u32).receiver
         }
     }

@@ -31,7 +31,7 @@ pub(super) struct Ack {
     pub newly_acked: u32,
     /// Whether a retransmission in flight was cumulatively acknowledged.
     pub resent_advanced: bool,
-    /// Segments that the window may grow by (set only by ns-3's recovery).
+    /// Segments that the window may grow by (set only by recoveries that count duplicates).
     pub counted: u32,
     first_acked: Option<Time>,
     last_acked: Option<Time>,
@@ -121,8 +121,8 @@ impl Sender {
         let mut resend = Resend::Nothing;
         let mut is_plain = false;
         if out_before > 0 {
-            if self.profile.recovers_like_ns3() {
-                resend = self.recover_like_ns3(now, report.acked_sacked, &mut ack, emit);
+            if self.profile.counts_duplicates() {
+                resend = self.recover_by_duplicates(now, report.acked_sacked, segment, &mut ack, emit);
             } else if self.is_dubious(&ack) {
                 resend = self.recover(now, &mut ack);
             } else {
@@ -314,7 +314,7 @@ impl Sender {
         if !ack.data_acked {
             return None;
         }
-        if self.una <= self.ns3.unmeasured_end {
+        if self.una <= self.duplicates.unmeasured_end {
             // An advance ends the backoff even without a sample (ns-3 `NewAck`).
             self.rto = self.rtt.timeout();
             return None;
@@ -337,7 +337,7 @@ impl Sender {
             if self.controller.marks_app_limited() {
                 self.mark_app_limited();
             }
-        } else if self.profile.recovers_like_ns3() {
+        } else if self.profile.counts_duplicates() {
             if ack.counted > 0 {
                 let sample = AckSample { acked_sacked: ack.counted, ..*sample };
                 self.controller.grow(&connection, &mut self.window, &sample);

@@ -1,8 +1,8 @@
 //! TCP as a state machine: inputs are the time and arriving segments, outputs are segments to send and the time of the
 //! next call.
 //!
-//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves. `ack`, `recovery`, `recovery_ns3` and
-//! `transmit` continue the sender; `scoreboard`, `rack`, `rtt`, `rate_sample` and `send_buffer` are parts of its state, and `out_of_order` is part
+//! [`Endpoint`] is one side of a connection. `sender` and `receiver` are its halves. `ack`, `recovery`, `recovery_newreno`,
+//! `recovery_ns3` and `transmit` continue the sender; `scoreboard`, `rack`, `rtt`, `rate_sample` and `send_buffer` are parts of its state, and `out_of_order` is part
 //! of the receiver's. [`Profile`] names the implementations that can be modelled.
 //!
 //! # Differences from the reference
@@ -11,18 +11,19 @@
 //!   application-limited for as long, but not idle, is not reduced (Linux `tcp_cwnd_application_limited`).
 //! * There are no urgent data, path MTU discovery, window scaling limits (windows are carried whole), keep-alive and
 //!   TIME-WAIT: a connection ends when both sides have received all data.
-//! * SACK and timestamps are always on.
+//! * Timestamps are always on, and so is SACK unless [`Profile::sack`] is off.
 
 mod ack;
 mod component;
+mod duplicates;
 mod endpoint;
 mod ends;
-mod ns3_state;
 mod out_of_order;
 mod rack;
 mod rate_sample;
 mod receiver;
 mod recovery;
+mod recovery_newreno;
 mod recovery_ns3;
 mod rtt;
 mod scoreboard;

@@ -73,6 +73,13 @@ impl OutOfOrder {
         ((low, high), is_duplicate)
     }
 
+    /// Stores a range above a gap as [`OutOfOrder::store`] does, without a report of duplicates.
+    pub fn store_unreported(&mut self, start: u64, end: u64) -> ((u64, u64), bool) {
+        let stored = self.store(start, end);
+        self.duplicate = None;
+        stored
+    }
+
     /// Whether the blocks that a held-back acknowledgement would report now are among those of the next one, when this range is added. They are
     /// not if this range makes another block the third or a later one (Linux `tcp_sack_new_ofo_skb`).
     pub fn is_reported_later(&self, start: u64, end: u64) -> bool {

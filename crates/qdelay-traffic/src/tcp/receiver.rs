@@ -199,9 +199,17 @@ impl Receiver {
         self.note_timestamp(start, segment);
         self.measure_round_trip(now, segment);
         if end <= self.next {
-            self.beyond.report_duplicate(start, end);
+            if self.profile.sack {
+                self.beyond.report_duplicate(start, end);
+            }
             self.duplicates += 1;
             self.quick = self.profile.quick_acks;
+            return self.acknowledge_now();
+        }
+        if start > self.next && !self.profile.sack {
+            let (_, is_duplicate) = self.beyond.store_unreported(start, end);
+            self.duplicates += u64::from(is_duplicate);
+            self.update_window();
             return self.acknowledge_now();
         }
         if start > self.next {

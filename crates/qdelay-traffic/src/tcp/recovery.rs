@@ -341,14 +341,17 @@ impl Sender {
 
     fn enter_loss(&mut self, now: Time) {
         let ns3 = self.profile.recovers_like_ns3();
+        let without_sack = !self.profile.sack;
         let in_flight = self.board.in_flight();
         self.mark_lost_by_timeout(now);
         self.board.end_lingering();
-        let fresh = ns3
+        let mut fresh = ns3
             || self.recovery <= Recovery::Disorder
             || self.high_seq <= self.una
             || (self.recovery == Recovery::Loss && self.backoffs == 0);
-        if fresh {
+        if without_sack {
+            fresh = self.reduce_at_timeout(now, in_flight);
+        } else if fresh {
             self.prior_ssthresh = self.current_ssthresh();
             self.prior_cwnd = self.window.cwnd;
             let mut connection = self.connection(now);
@@ -363,7 +366,7 @@ impl Sender {
         self.window.cwnd_count = 0;
         self.enter(now, Recovery::Loss);
         self.high_seq = self.nxt;
-        self.ns3.on_timeout(self.nxt);
+        self.duplicates.on_timeout(self.nxt);
         self.probe_end = None;
         self.reduction_pending_signal = self.profile.ecn;
         self.f_rto = self.profile.undo && (fresh || self.backoffs > 0);

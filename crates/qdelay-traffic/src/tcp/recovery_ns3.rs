@@ -72,12 +72,12 @@ impl Sender {
             Recovery::Open => self.enter(now, Recovery::Disorder),
             Recovery::Disorder | Recovery::Cwr => {}
         }
-        self.ns3.duplicates += 1;
+        self.duplicates.count += 1;
         if self.recovery == Recovery::Cwr {
             return;
         }
-        let third =
-            self.ns3.duplicates == DUPLICATE_THRESHOLD && (self.una >= self.high_seq || !self.ns3.guarded);
+        let third = self.duplicates.count == DUPLICATE_THRESHOLD
+            && (self.una >= self.high_seq || !self.duplicates.guarded);
         let head_is_lost = self.board.head().is_some_and(|head| head.is(state::LOST));
         if third || head_is_lost {
             self.enter_recovery(now, delivered, emit);
@@ -92,7 +92,7 @@ impl Sender {
             self.counts.marked_lost += u64::from(self.board.mark_lost(first));
         }
         self.counts.recoveries += 1;
-        self.ns3.guarded = true;
+        self.duplicates.guarded = true;
         self.begin_reduction(now, Recovery::Fast, delivered);
         self.resend_at_once(now, first, emit);
     }
@@ -111,14 +111,14 @@ impl Sender {
     /// Processes an acknowledgement that advances (branches of `ProcessAck`).
     fn process_advance(&mut self, now: Time, delivered: u32, ack: &mut Ack, emit: &mut Emit<'_>) {
         if !ack.data_sacked {
-            self.ns3.duplicates = 0;
+            self.duplicates.count = 0;
         }
         let whole = self.una >= self.high_seq;
         match self.recovery {
             Recovery::Fast if !whole => self.take_partial(now, delivered, ack, emit),
             Recovery::Cwr => self.reduce_like_ns3(delivered, false, false),
             Recovery::Fast => {
-                self.ns3.duplicates = 0;
+                self.duplicates.count = 0;
                 self.end_recovery(now);
                 ack.counted = ack.newly_acked;
             }
@@ -134,8 +134,8 @@ impl Sender {
             Recovery::Open | Recovery::Loss => ack.counted = delivered,
         }
         if whole && !matches!(self.recovery, Recovery::Fast | Recovery::Cwr) {
-            self.ns3.guarded = false;
-            self.ns3.first_advance = true;
+            self.duplicates.guarded = false;
+            self.duplicates.first_advance = true;
         }
     }
 
@@ -149,7 +149,7 @@ impl Sender {
                 self.resend_at_once(now, self.board.first(), emit);
             }
         }
-        ack.rearm &= core::mem::replace(&mut self.ns3.first_advance, false);
+        ack.rearm &= core::mem::replace(&mut self.duplicates.first_advance, false);
     }
 
     fn resend_at_once(&mut self, now: Time, number: u64, emit: &mut Emit<'_>) {

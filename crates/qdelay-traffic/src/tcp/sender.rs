@@ -2,9 +2,9 @@
 //!
 //! RFC 9293 for the protocol, RFC 5681 and RFC 6675 for the recovery states, RFC 8985 for RACK and tail loss probes,
 //! RFC 6937 for PRR, RFC 5682 for F-RTO. `ack.rs` processes acknowledgements, `recovery.rs` has the states of loss recovery,
-//! `recovery_ns3.rs` those of ns-3, and `transmit.rs` sends segments.
+//! `recovery_ns3.rs` those of ns-3, `recovery_newreno.rs` those without SACK, and `transmit.rs` sends segments.
 
-use super::ns3_state::Ns3State;
+use super::duplicates::Duplicates;
 use super::rack::Rack;
 use super::rate_sample::RateSampler;
 use super::receiver::Receiver;
@@ -127,8 +127,8 @@ pub struct Sender {
     pub(super) duplicate_cursor: u64,
     pub(super) prior_blocks: [(u64, u64); 3],
     pub(super) duplicates_seen: u64,
-    /// State of the loss recovery of ns-3; unused otherwise.
-    pub(super) ns3: Ns3State,
+    /// State of the recoveries that count duplicates; unused by that of Linux.
+    pub(super) duplicates: Duplicates,
     pub(super) counts: SenderCounts,
 }
 
@@ -186,7 +186,7 @@ impl Sender {
             duplicate_cursor: 0,
             prior_blocks: [(0, 0); 3],
             duplicates_seen: 0,
-            ns3: Ns3State::default(),
+            duplicates: Duplicates::default(),
             counts: SenderCounts::default(),
             profile,
         }

@@ -351,7 +351,7 @@ impl Sender {
             let reordering = matches!(self.timer, Some((TimerKind::Reordering, _)));
             head_resent |= number == self.board.first() && !reordering;
         }
-        if head_resent && burst > 0 && !self.profile.recovers_like_ns3() {
+        if head_resent && burst > 0 && !self.profile.counts_duplicates() {
             let rto = self.rto;
             self.set_timer(now, TimerKind::Retransmission, rto);
         }

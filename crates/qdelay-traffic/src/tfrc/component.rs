@@ -1,5 +1,6 @@
 //! The component `tfrc`, and parameters shared with other sources that TFRC paces.
 
+use super::intervals::LossCount;
 use super::{Equation, RateConfig, ReceiverConfig, TfrcConfig};
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Rate, Span};
@@ -33,6 +34,13 @@ const DISCOUNTING: Typed<bool> = Typed::new(
     "Discounting: old loss intervals have less weight after a long time without a loss",
 )
 .source("RFC 5348 section 5.5");
+const LOSS: Typed<str> = Typed::new(
+    "loss",
+    "events",
+    "Loss rate in the equation: of loss events (events), of packets in intervals of at most two round trips (short, RFC 4828), or of packets, as RTCP reports it (packets, RFC 3550 section 6.4.1)",
+)
+.unit(Unit::Choice(&["events", "short", "packets"]))
+.source("RFC 5348 section 5");
 const DAMPING: Typed<bool> = Typed::new(
     "damping",
     "off",
@@ -55,6 +63,7 @@ static COMPONENT: Component = Component::new(
     MIN_RTO.parameter(),
     REORDER.parameter(),
     DISCOUNTING.parameter(),
+    LOSS.parameter(),
     DAMPING.parameter(),
     ECN.parameter(),
 ])
@@ -89,7 +98,11 @@ fn config(arguments: &Arguments, bytes: u32) -> TfrcConfig {
             equation,
             reorder: arguments.get(&REORDER) as u32,
             discounting: arguments.get(&DISCOUNTING),
-            by_losses: false,
+            count: match arguments.get(&LOSS) {
+                "short" => LossCount::Short,
+                "packets" => LossCount::Packet,
+                _ => LossCount::Event,
+            },
         },
         ecn: arguments.get(&ECN),
     }

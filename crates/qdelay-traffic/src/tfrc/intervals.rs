@@ -28,6 +28,18 @@ struct Open {
     losses: u64,
 }
 
+/// Number of times that a loss interval counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossCount {
+    /// Once, for its loss event (RFC 5348).
+    #[default]
+    Event,
+    /// Once per packet lost in it, if it lasts at most two round trips (RFC 4828).
+    Short,
+    /// Once per packet lost in it, so that `p` is a weighted loss ratio, such as the fraction lost in reports of RTCP (RFC 3550 section 6.4.1).
+    Packet,
+}
+
 /// Loss intervals of one receiver.
 #[derive(Clone, Debug)]
 pub struct LossIntervals {
@@ -40,20 +52,19 @@ pub struct LossIntervals {
     /// The open interval; `None` before the first loss event.
     open: Option<Open>,
     discounting: bool,
-    by_losses: bool,
+    count: LossCount,
 }
 
 impl LossIntervals {
-    /// Empty history. `discounting`: old intervals are discounted (section 5.5). `by_losses`: a short interval counts once per packet lost in it
-    /// (RFC 4828).
-    pub const fn new(discounting: bool, by_losses: bool) -> LossIntervals {
+    /// Empty history. `discounting`: old intervals are discounted (section 5.5).
+    pub const fn new(discounting: bool, count: LossCount) -> LossIntervals {
         LossIntervals {
             lengths: [0.0; INTERVALS],
             discounts: [1.0; INTERVALS],
             ended: 0,
             open: None,
             discounting,
-            by_losses,
+            count,
         }
     }
 
@@ -90,8 +101,12 @@ impl LossIntervals {
     /// Length of an interval up to packet `end`, which arrives at `time`, packets.
     fn length(&self, open: &Open, end: u64, time: Time, rtt: Span) -> f64 {
         let packets = end.saturating_sub(open.start).max(1) as f64;
-        let is_short = time.since(open.time) <= rtt * 2;
-        if self.by_losses && is_short { (packets / open.losses as f64).max(1.0) } else { packets }
+        let is_shared = match self.count {
+            LossCount::Event => false,
+            LossCount::Short => time.since(open.time) <= rtt * 2,
+            LossCount::Packet => true,
+        };
+        if is_shared { (packets / open.losses as f64).max(1.0) } else { packets }
     }
 
     fn push(&mut self, length: f64) {
@@ -146,7 +161,7 @@ mod tests {
 
     /// Intervals of loss events at the packets `starts`; the interval before the first counts as `first` packets.
     fn intervals(discounting: bool, first: f64, starts: &[u64]) -> LossIntervals {
-        let mut intervals = LossIntervals::new(discounting, false);
+        let mut intervals = LossIntervals::new(discounting, LossCount::Event);
         assert_eq!(p(&intervals, 1000), 0.0);
         for (index, start) in starts.iter().enumerate() {
             if index == 0 {
@@ -218,13 +233,21 @@ mod tests {
         assert_eq!(p(&all, 0), 1.0);
     }
 
-    /// Four losses among ten packets in one round trip count as four intervals of 2.5 packets with `by_losses`; over a longer time they count
-    /// as one interval of ten.
+    /// Four losses among ten packets in one round trip count as four intervals of 2.5 packets, unless only events count; over a longer time they count
+    /// as one interval of ten, unless packets count.
     #[test]
     fn a_short_interval_counts_once_per_lost_packet() {
         let rtt = Span::from_millis(100);
-        for (by_losses, millis, expected) in [(true, 200, 2.5), (true, 201, 10.0), (false, 200, 10.0)] {
-            let mut intervals = LossIntervals::new(false, by_losses);
+        let (event, short, packet) = (LossCount::Event, LossCount::Short, LossCount::Packet);
+        let cases = [
+            (short, 200, 2.5),
+            (short, 201, 10.0),
+            (event, 200, 10.0),
+            (packet, 200, 2.5),
+            (packet, 201, 2.5),
+        ];
+        for (count, millis, expected) in cases {
+            let mut intervals = LossIntervals::new(false, count);
             intervals.begin(0, Time::ZERO, 1e9);
             for event in 1..=8u64 {
                 intervals.more(3);

@@ -6,7 +6,7 @@
 //!
 //! Source: RFC 5348 sections 5.1, 5.2 and 6.
 
-use super::intervals::LossIntervals;
+use super::intervals::{LossCount, LossIntervals};
 use super::{DataHeader, Equation, Report};
 use crate::segment::expand;
 use qdelay_core::{Span, Time};
@@ -26,8 +26,8 @@ pub struct ReceiverConfig {
     pub reorder: u32,
     /// Whether history is discounted (section 5.5).
     pub discounting: bool,
-    /// Whether an interval of at most two round trips counts once per packet lost in it (RFC 4828); for flows of small packets.
-    pub by_losses: bool,
+    /// Number of times that an interval counts; by RFC 4828 for flows of small packets.
+    pub count: LossCount,
 }
 
 /// A packet: its number in the flow, its number within its lane, and its time of arrival.
@@ -106,7 +106,7 @@ impl Receiver {
         let reorder = config.reorder.clamp(1, REORDER_MAX as u32);
         Receiver {
             config: ReceiverConfig { reorder, ..config },
-            intervals: LossIntervals::new(config.discounting, config.by_losses),
+            intervals: LossIntervals::new(config.discounting, config.count),
             lanes: [Lane::NEW; 2],
             first: None,
             last: Time::ZERO,

@@ -1,6 +1,7 @@
 //! Model of the receiver, with a list of all packets.
 
 use super::inverse;
+use qdelay_traffic::tfrc::intervals::LossCount;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
@@ -31,7 +32,7 @@ pub struct Model {
     least_timeout: f64,
     ndupack: usize,
     discounting: bool,
-    by_losses: bool,
+    count: LossCount,
     all: Vec<Data>,
     /// Expirations of the timer, ns, early ones included.
     expirations: Vec<u64>,
@@ -62,9 +63,9 @@ impl Model {
         (s, b, least_timeout): (f64, f64, f64),
         ndupack: usize,
         discounting: bool,
-        by_losses: bool,
+        count: LossCount,
     ) -> Model {
-        Model { s, b, least_timeout, ndupack, discounting, by_losses, ..Model::default() }
+        Model { s, b, least_timeout, ndupack, discounting, count, ..Model::default() }
     }
 
     /// Losses and marks in the order of detection: index of the arrival that reveals it, number of the packet, time of the loss.
@@ -162,7 +163,8 @@ impl Model {
         let packets = |event: &Event, end: u64, at: u64, rtt: u64| {
             let all = (end as f64 - event.number as f64).max(1.0);
             let is_short = at.saturating_sub(event.at) <= 2 * rtt;
-            if self.by_losses && is_short { (all / event.losses as f64).max(1.0) } else { all }
+            let is_shared = self.count == LossCount::Packet || (self.count == LossCount::Short && is_short);
+            if is_shared { (all / event.losses as f64).max(1.0) } else { all }
         };
         for pair in events.windows(2) {
             let length = packets(&pair[0], pair[1].number, pair[1].at, pair[0].rtt_at_end);
