@@ -93,7 +93,7 @@ fn figures_of_compare_are_as_before() {
 /// Duration of the scenario's cases: until late flows have started.
 fn duration(scenario: &str) -> &'static str {
     match scenario.split('/').next() {
-        _ if scenario == "abe/fig1" => "61s",
+        _ if matches!(scenario, "abe/fig1" | "abe/fig1-budget") => "61s",
         Some("rfc8867") => "61s",
         Some("5g" | "eqp") => "5500ms",
         Some("lying") => "11s",

@@ -93,8 +93,11 @@ impl Group<'_> {
     /// A measure of each case that has it.
     pub fn figures(&self, measure: &Measure) -> Vec<f64> {
         let look = |value: &Value| measured(value, &measure.path);
-        let figure = |(at, (_, value)): (usize, &(&LoadedCase, &Value))| {
-            let own = look(value)?;
+        let is_meant = |case: &LoadedCase| {
+            measure.select.iter().all(|(axis, label)| is_one_of(case.summary.labels.get(axis), label))
+        };
+        let figure = |(at, (case, value)): (usize, &(&LoadedCase, &Value))| {
+            let own = look(value).filter(|_| is_meant(case))?;
             let figure = match self.references.get(at) {
                 None => own,
                 Some(reference) => own / look((*reference)?)?,

@@ -3,7 +3,7 @@
 use super::data::{Data, Group};
 use super::looks::{self, ANY_SCHEME};
 use super::spec::{Drawing, Figures, Kind, Line, Measure, Quantity, Shade};
-use super::{curves, plane, rates, rows, table};
+use super::{curves, plane, rates, rows, table, trend};
 use crate::claims::Paper;
 use crate::paired::PairedTable;
 use crate::{Reproduction, Row, Verdict};
@@ -234,6 +234,7 @@ fn picture(drawing: &Drawing, data: &Data<'_>) -> Option<String> {
             Kind::Boxes => rows::boxes(panel, groups),
             Kind::Bars => rows::bars(panel, groups),
             Kind::Dots => rows::dots(panel, groups),
+            Kind::Trend => trend::draw(panel, groups),
             Kind::Time if panel.each => {
                 let of = |group: &Group| Some((group.scheme.name.clone(), curves::time(panel, group)?));
                 pictures.extend(groups.iter().filter_map(of));
@@ -323,6 +324,14 @@ fn key(drawing: &Drawing, panels: &[(Drawing, Vec<Group<'_>>)]) -> Vec<Key> {
                 Key::new(if at == 0 { filled(mark) } else { hollow(mark, any) }, &measure.title)
             };
             measures.iter().enumerate().map(of_measure).chain(paper(hollow(Mark::Circle, WORDS))).collect()
+        }
+        Some(Kind::Trend) => {
+            let measures = panels.iter().flat_map(|(panel, _)| &panel.measures);
+            let run = Sign::Mark(Mark::Circle, SURFACE, any.tint(0.5));
+            measures
+                .map(|own| line(Stroke::solid(palette(own.colour), looks::LINE), &own.title))
+                .chain([Key::new(run, "each run")])
+                .collect()
         }
         Some(Kind::Time) => lines()
             .filter(|(_, own)| !own.title.is_empty())

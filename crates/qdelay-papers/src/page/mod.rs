@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `spec` | `figures/NAME.toml`: which figures, of which cases and measures |
 //! | `data` | the cases of a figure by scheme |
-//! | `plane`, `curves`, `rates`, `rows` | kinds of figures, drawn with `qdelay_report::chart` |
+//! | `plane`, `curves`, `rates`, `rows`, `trend` | kinds of figures, drawn with `qdelay_report::chart` |
 //! | `looks` | marks, lines and colours that they share |
 //! | `spans` | spans of time from the milliseconds in bins |
 //! | `words` | figures and bounds as text |
@@ -23,6 +23,7 @@ mod spans;
 mod spec;
 mod strip;
 mod table;
+mod trend;
 mod words;
 
 use crate::Reproduction;
@@ -91,7 +92,9 @@ mod tests {
             for figure in &figures.figures {
                 for panel in figure.complete() {
                     let text = shipped::find(&panel.scenario).expect(&panel.scenario);
-                    let mut labels = panel.select.values().flat_map(|labels| labels.split('|'));
+                    let of_measures = panel.measures.iter().flat_map(|measure| measure.select.values());
+                    let labels = panel.select.values().chain(of_measures);
+                    let mut labels = labels.flat_map(|labels| labels.split('|'));
                     assert!(labels.all(|label| text.contains(label)), "{}: {:?}", figure.title, panel.select);
                     assert!(
                         panel.schemes.iter().all(known) && panel.paper.keys().all(known),
@@ -115,6 +118,10 @@ mod tests {
                         Kind::Cdf | Kind::Boxes | Kind::Density => !panel.group.is_empty(),
                         Kind::Rates => panel.lines.iter().all(|line| !line.group.is_empty()),
                         Kind::Bars | Kind::Dots | Kind::Table => !panel.measures.is_empty(),
+                        Kind::Trend => {
+                            let has_number = |name: &String| trend::number(name).is_some();
+                            !panel.measures.is_empty() && panel.schemes.iter().all(has_number)
+                        }
                         Kind::Time => !panel.lines.is_empty() && !panel.title_y.is_empty(),
                     };
                     assert!(is_drawable, "{}", figure.title);

@@ -70,7 +70,7 @@ pub struct Drawing {
     pub schemes: Vec<String>,
     /// The paper's figures, by scheme: one for each measure of rows, or the x and y of a plane.
     pub paper: BTreeMap<String, Vec<f64>>,
-    /// Bounds that the paper states, in distributions and plots over time: a line for each with its name beside it.
+    /// Bounds that the paper states, in distributions, trends and plots over time: a line for each with its name beside it.
     pub bounds: BTreeMap<String, f64>,
     /// Axis of delays or times.
     pub title_x: String,
@@ -105,6 +105,8 @@ pub enum Kind {
     Rates,
     /// Density of packets over their delay.
     Density,
+    /// Measures over the number in the names of schemes.
+    Trend,
     Table,
 }
 
@@ -145,6 +147,12 @@ pub struct Measure {
     pub offset: f64,
     #[serde(default)]
     pub log: bool,
+    /// Labels by axis of the cases meant, in addition to the drawing's.
+    #[serde(default, rename = "where")]
+    pub select: BTreeMap<String, String>,
+    /// Index in the palette, from 0, of its line in a trend.
+    #[serde(default)]
+    pub colour: usize,
     /// Whether smaller is better: determines the better corner of a plane.
     #[serde(default)]
     pub less: bool,
