@@ -282,7 +282,12 @@ fn pacers_hold_back_at_the_sdap() {
 #[test]
 fn packets_as_the_unit() {
     let trace = qdelay_trace::CapacitySteps::new(vec![3, 0, 5]).unwrap();
-    let ue = UeSetting::new(Channel::Capacity(Capacity { trace, spread: false, repeat: false }));
+    let ue = UeSetting::new(Channel::Capacity(Capacity {
+        trace,
+        tick: qdelay_trace::capacity::TICK,
+        spread: false,
+        repeat: false,
+    }));
     let cell = CellSetting::new(carrier())
         .tti(Span::from_millis(10))
         .unit(SizeUnit::Packets)

@@ -154,7 +154,12 @@ fn packets_as_the_unit() {
     let mut s = scenario("vanilla", &["udp:6mbit:size=1500b"]);
     let cell = cell_of(&mut s);
     let trace = qdelay_trace::CapacitySteps::new(vec![3]).unwrap();
-    let channel = Channel::Capacity(Capacity { trace, spread: false, repeat: true });
+    let channel = Channel::Capacity(Capacity {
+        trace,
+        tick: qdelay_trace::capacity::TICK,
+        spread: false,
+        repeat: true,
+    });
     (cell.unit, cell.tti) = (SizeUnit::Packets, ms(10));
     cell.setting =
         CellSetting::new(Carrier::lte(25).unwrap()).tti(ms(10)).unit(SizeUnit::Packets).air(Span::ZERO);

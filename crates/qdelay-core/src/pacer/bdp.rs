@@ -24,7 +24,7 @@
 //!   leave no budget, and the next slot would have the budget of a special slot. With the pattern `DDDSU` 8%
 //!   of the capacity would be lost.
 //! * The time since the last report counts as at most one TTI, so that a late report does not increase the
-//!   budget without bound.
+//!   budget without bound. The emulator's budget grows until its MAC acts: `late=grow`.
 //! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if
 //!   the law is called again in a later TTI. In the thesis each TTI begins anew: a caller that polls once per
 //!   TTI, at its beginning, may never send.
@@ -62,6 +62,18 @@ const CAPACITY: Typed<str> = Typed::new(
 .unit(Unit::Choice(&["offered", "used"]))
 .source("5G QoS thesis section 3.3: the resource blocks used last; its emulator: offered");
 
+const PERIOD: Typed<Option<Span>> =
+    Typed::new("period", "", "TTI over which the budget is spread; default: that of the cell")
+        .within("1us", "1s")
+        .source("5G QoS thesis section 3.3; its emulator: 10 ms, whenever its MAC acts");
+const LATE: Typed<str> = Typed::new(
+    "late",
+    "hold",
+    "budget after a TTI without a report: that of one TTI (hold), or growing with time (grow)",
+)
+.unit(Unit::Choice(&["hold", "grow"]))
+.source("5G QoS thesis section 3.3 (normal_tti is 0 to 1); its emulator: growing");
+
 /// Declaration of `5g-bdp` and its parameters.
 pub static COMPONENT: Component = Component::new(
     Kind::Pacer,
@@ -73,6 +85,8 @@ pub static COMPONENT: Component = Component::new(
     OFFSET.parameter(),
     FULL.parameter(),
     CAPACITY.parameter(),
+    PERIOD.parameter(),
+    LATE.parameter(),
     MTU.parameter(),
     FIT.source("5G QoS thesis section 3.4: the size of the packet is not considered").parameter(),
     SILENCE.parameter(),
@@ -107,6 +121,8 @@ pub struct BdpParameters {
     pub full: WhenFull,
     /// The measure of the capacity of the TTI just served.
     pub capacity: Capacity,
+    /// True if the budget grows beyond that of one TTI while the report is late.
+    pub grows: bool,
     /// Size of a full packet, bytes.
     pub mtu_bytes: u64,
     /// Rule by which a packet fits into the budget.
@@ -151,10 +167,11 @@ impl Bdp {
     /// The law that `arguments` describe.
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Bdp, ComponentError> {
         Ok(Bdp::new(BdpParameters {
-            tti: setting.tti(),
+            tti: arguments.get(&PERIOD).unwrap_or(setting.tti()),
             offset: arguments.get(&OFFSET),
             full: if arguments.get(&FULL) == "mtu" { WhenFull::Mtu } else { WhenFull::Nothing },
             capacity: if arguments.get(&CAPACITY) == "used" { Capacity::Used } else { Capacity::Offered },
+            grows: arguments.get(&LATE) == "grow",
             mtu_bytes: setting.mtu(arguments),
             fit: Fit::from_arguments(arguments),
         }))
@@ -180,7 +197,8 @@ impl Bdp {
     /// Bytes that may have been sent by `now` (the thesis's soll_tx).
     fn may_have_gone(&self, now: Time) -> f64 {
         let elapsed = now.since(self.last).as_nanos() as f64 / self.length.as_nanos() as f64;
-        (elapsed.min(1.0) + self.parameters.offset) * self.budget_bytes as f64
+        let elapsed = if self.parameters.grows { elapsed } else { elapsed.min(1.0) };
+        (elapsed + self.parameters.offset) * self.budget_bytes as f64
     }
 }
 
@@ -205,7 +223,8 @@ impl BearerLaw for Bdp {
         // Without a report the allowance stays constant after one TTI, unless an empty buffer starts another TTI.
         let end = self.last + self.length;
         let otherwise = if below.is_empty() { end } else { below.deadline() };
-        if self.budget_bytes == 0 || now >= end || !is_allowed(self.may_have_gone(end)) {
+        let is_over = !self.parameters.grows && (now >= end || !is_allowed(self.may_have_gone(end)));
+        if self.budget_bytes == 0 || is_over {
             return Eligible::At(otherwise);
         }
         let estimate = (bytes / budget - self.parameters.offset) * self.length.as_nanos() as f64;
@@ -392,6 +411,23 @@ mod tests {
             drain(&mut law, ms(2), ms(3), 200),
             [2000, 2000, 2000, 2136, 2291, 2446, 2601, 2757, 2912]
         );
+    }
+
+    /// Four packets a TTI of 10 ms, and a MAC that acts after 12.5 ms: the fifth and the sixth packet at 0.92 and 1.17 of the TTI.
+    #[test]
+    fn with_late_grow_the_budget_grows_until_the_report() {
+        let setting = PacerSetting { tti: Span::from_micros(12_500), ..PacerSetting::default() };
+        let law = |text: &str| match AnyPacer::parse(text, &setting) {
+            Ok(AnyPacer::Bdp(law)) => law,
+            other => panic!("{other:?}"),
+        };
+        let sent = |mut law: OverBearer<Bdp>| {
+            law.on_signal(ms(100), served(6000, 6000, 0));
+            drain(&mut law, ms(100), us(112_500), 1500)
+        };
+        let grown = sent(law("5g-bdp:fit=whole:full=mtu:period=10ms:late=grow"));
+        assert_eq!(grown, [100_000, 101_700, 104_200, 106_700, 109_200, 111_700]);
+        assert_eq!(sent(law("5g-bdp:fit=whole:full=mtu:period=10ms")), grown[..5]);
     }
 
     #[test]

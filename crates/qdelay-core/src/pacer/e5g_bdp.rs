@@ -23,6 +23,7 @@
 //! * Above an empty RLC buffer a packet may be sent from the time on that the law has named for it, also if
 //!   the law is called again in a later period. In the thesis each period begins anew: a caller that polls
 //!   once per period, at its beginning, never sends.
+//! * `average=program` is the average of the authors' later program for OpenAirInterface, whose weights sum to more than 1.
 //! * Exactly at half of the TTI the paced bytes grow by the factor of the first half, as in Figure 3.4, not
 //!   as in Algorithm 5.
 //! * The thesis gives no numbers for the average or for `reduce`: here a normalised average with one pole,
@@ -58,6 +59,13 @@ const ALPHA: Typed<f64> =
     Typed::new("alpha", "0.7", "weight of the last period in the average of the bandwidth")
         .within("0.001", "1")
         .source("the authors' program for OpenAirInterface; the thesis has no number");
+const AVERAGE: Typed<str> = Typed::new(
+    "average",
+    "pole",
+    "moving average: of one pole, normalised (pole), or of the last period and the three averages before (program)",
+)
+.unit(Unit::Choice(&["pole", "program"]))
+.source("5G QoS thesis section 3.4 (EWMA); the authors' program for OpenAirInterface");
 const REDUCE: Typed<f64> = Typed::new(
     "reduce",
     "0.65",
@@ -115,6 +123,7 @@ pub static COMPONENT: Component = Component::new(
 .source("5G QoS thesis section 3.4, Algorithms 3 to 5")
 .with(&[
     ALPHA.parameter(),
+    AVERAGE.parameter(),
     REDUCE.parameter(),
     IDLE.parameter(),
     PERIOD.parameter(),
@@ -124,6 +133,16 @@ pub static COMPONENT: Component = Component::new(
     MTU.parameter(),
     SILENCE.parameter(),
 ]);
+
+/// Form of the average of the bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Average {
+    /// One pole: `alpha` of the last period, the rest of the average before.
+    Pole,
+    /// The authors' program: `alpha` of the last period, and `1 - alpha`, its square and its cube of the three averages before. The
+    /// weights sum to more than 1: at 0.7, a constant bandwidth is estimated a fifth too high.
+    Program,
+}
 
 /// The parameters of e5G-BDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,6 +156,8 @@ pub struct EnhancedBdpParameters {
     pub follows_slots: bool,
     /// Weight of the last period in the average, above 0 and at most 1.
     pub alpha: f64,
+    /// Form of the average.
+    pub average: Average,
     /// Part of the paced bytes up to which packets are sent whatever the backlog, 0 to 1.
     pub reduce: f64,
     /// Bandwidth in bytes a period below which it counts as zero; at least a twentieth of the MTU.
@@ -158,6 +179,8 @@ pub struct EnhancedBdp {
     parameters: EnhancedBdpParameters,
     /// Average bandwidth, in bytes a period.
     bandwidth: f64,
+    /// The averages before, in the order in which the authors' program keeps them: three periods ago, two.
+    earlier: [f64; 2],
     /// Capacity of one period in bytes; `None` before the first report.
     max_bytes: Option<u64>,
     /// Bytes carried in each of the last reported periods, as a ring, and the index of the next entry.
@@ -209,6 +232,7 @@ impl EnhancedBdp {
         EnhancedBdp {
             parameters,
             bandwidth: 0.0,
+            earlier: [0.0; 2],
             max_bytes: None,
             carried_bytes: [0; FILL_PERIODS],
             turn: 0,
@@ -243,6 +267,7 @@ impl EnhancedBdp {
             period,
             follows_slots,
             alpha: arguments.get(&ALPHA),
+            average: if arguments.get(&AVERAGE) == "program" { Average::Program } else { Average::Pole },
             reduce: arguments.get(&REDUCE),
             idle_bytes: arguments.get(&IDLE),
             fill: arguments.get(&FILL).or(usual_fill(setting, period)),
@@ -361,8 +386,28 @@ impl EnhancedBdp {
         self.bandwidth < self.parameters.idle_bytes as f64
     }
 
+    /// The average of the authors' program with a period of `bytes`. It rotates its list of averages to the left and then writes the new
+    /// one in front, so that the average of two periods ago has the smallest weight.
+    fn average_of_four(&mut self, bytes: f64) {
+        let [three_ago, two_ago] = self.earlier;
+        let (alpha, rest) = (self.parameters.alpha, 1.0 - self.parameters.alpha);
+        let before = self.bandwidth;
+        self.bandwidth =
+            alpha * bytes + rest * before + rest * rest * three_ago + rest * rest * rest * two_ago;
+        self.earlier = [two_ago, before];
+    }
+
     /// Ends `periods`; the bytes taken are spread over the first `spread` of them (Algorithm 4).
     fn calculate(&mut self, spread: u64, periods: u64, left_bytes: u64) {
+        if self.parameters.average == Average::Program {
+            let bytes = self.taken_bytes as f64 / spread.max(1) as f64;
+            for period in 0..periods.min(spread.saturating_add(FORGOTTEN)) {
+                self.average_of_four(if period < spread { bytes } else { 0.0 });
+            }
+            self.left_bytes = left_bytes;
+            (self.sent_bytes, self.taken_bytes) = (0, 0);
+            return;
+        }
         let average = |bandwidth: f64, bytes: f64, periods: u64| {
             let kept = match periods {
                 1 => 1.0 - self.parameters.alpha,
@@ -385,6 +430,8 @@ const SECOND_HALF: f64 = 1.33;
 /// Number of periods over which the maximum is taken: a frame of LTE, in which some TTIs carry less than
 /// others.
 const FILL_PERIODS: usize = 10;
+/// Number of periods without bytes after which the average of the authors' program is zero for every bandwidth.
+const FORGOTTEN: u64 = 2000;
 
 impl BearerLaw for EnhancedBdp {
     const EVERY_TTI: bool = true;
@@ -464,13 +511,20 @@ impl BearerLaw for EnhancedBdp {
     fn may_wait(&self, _: &Below, waited: &Waited, _: u64) -> bool {
         let queued = self.sent_bytes.saturating_add(self.left_bytes);
         self.parameters.fill.is_none()
+            && self.parameters.average == Average::Pole
             && !self.parameters.is_best
             && waited.remaining_bytes > self.parameters.most_bytes.unwrap_or(0)
             && (self.ends_period(waited.first) || self.max_bytes.is_some_and(|most| queued > most))
     }
     fn waited(&mut self, below: &mut Below, waited: &Waited, _: bool) -> u64 {
         let EnhancedBdpParameters { tti, period, alpha, .. } = self.parameters;
-        if period != tti || tti != waited.tti || waited.count == 0 || !self.ends_period(waited.first) {
+        let is_pole = self.parameters.average == Average::Pole;
+        if !is_pole
+            || period != tti
+            || tti != waited.tti
+            || waited.count == 0
+            || !self.ends_period(waited.first)
+        {
             return 0;
         }
         self.served(below, waited.first, &waited.report());

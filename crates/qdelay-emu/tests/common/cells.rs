@@ -85,7 +85,12 @@ pub fn like_the_emulator(law: &str, sdap: &str, usp: Option<&str>) -> DumbbellPl
     let mut drb = bearer("drb-1", RlcSetting::whole_packets(), "taildrop:limit=30", law, qos_flows.into());
     drb.gate = looks(law);
     let trace = CapacitySteps::new(vec![3, 9, 0, 6, 12]).unwrap();
-    let channel = Channel::Capacity(Capacity { trace, spread: false, repeat: true });
+    let channel = Channel::Capacity(Capacity {
+        trace,
+        tick: qdelay_trace::capacity::TICK,
+        spread: false,
+        repeat: true,
+    });
     let setting = CellSetting::new(Carrier::lte(25).unwrap());
     let cell = CellScenario {
         setting: setting.tti(ms(10)).unit(SizeUnit::Packets).air(Span::ZERO),

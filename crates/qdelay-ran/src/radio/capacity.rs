@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::iter::Peekable;
-use qdelay_core::Time;
+use qdelay_core::{Span, Time};
 use qdelay_trace::capacity::{CapacitySteps, HOLD, PACKET_BYTES, TICK};
 use qdelay_trace::{Cursor, Opportunities, RateCursor, RateStep, RateSteps, Schedule};
 
@@ -19,7 +19,7 @@ pub(super) struct Bytes {
 
 #[derive(Clone, Debug)]
 enum Flow {
-    /// All bytes of a tick of 10 ms at its beginning.
+    /// All bytes of a tick at its beginning.
     Ticks(Ticks),
     Rates(Rates),
     Opportunities(Peekable<Cursor>),
@@ -30,6 +30,8 @@ struct Ticks {
     trace: CapacitySteps,
     /// Sum of the values before each second, and the total.
     sums: Arc<Vec<u64>>,
+    /// Time from one tick to the next.
+    tick: Span,
     repeat: bool,
 }
 
@@ -44,7 +46,7 @@ struct Rates {
 }
 
 impl Bytes {
-    pub(super) fn of_ticks(trace: &CapacitySteps, repeat: bool) -> Bytes {
+    pub(super) fn of_ticks(trace: &CapacitySteps, tick: Span, repeat: bool) -> Bytes {
         let mut sums = Vec::with_capacity(trace.values().len() + 1);
         let mut sum = 0_u64;
         sums.push(sum);
@@ -52,7 +54,8 @@ impl Bytes {
             sum += u64::from(value);
             sums.push(sum);
         }
-        let ticks = Ticks { trace: trace.clone(), sums: Arc::new(sums), repeat };
+        let tick = tick.max(Span::from_nanos(1));
+        let ticks = Ticks { trace: trace.clone(), sums: Arc::new(sums), tick, repeat };
         Bytes { flow: Flow::Ticks(ticks), at: Time::ZERO }
     }
     /// The packets of each tick spread evenly over its 10 ms.
@@ -60,7 +63,7 @@ impl Bytes {
         match trace.rates() {
             Ok(rates) => Bytes::of_rates(&rates, repeat),
             // The conversion fails only for a rate that is too large, which no valid trace has.
-            Err(_) => Bytes::of_ticks(trace, repeat),
+            Err(_) => Bytes::of_ticks(trace, TICK, repeat),
         }
     }
     pub(super) fn of_rates(rates: &RateSteps, repeat: bool) -> Bytes {
@@ -104,7 +107,7 @@ impl Ticks {
     fn before(&self, time: Time) -> u64 {
         let ticks_held = HOLD.as_nanos() / TICK.as_nanos();
         let ticks_of_round = self.trace.values().len() as u64 * ticks_held;
-        let n = time.as_nanos().div_ceil(TICK.as_nanos());
+        let n = time.as_nanos().div_ceil(self.tick.as_nanos());
         let (rounds, n) =
             if self.repeat { (n / ticks_of_round, n % ticks_of_round) } else { (0, n.min(ticks_of_round)) };
         let second = usize::try_from(n / ticks_held).unwrap_or(usize::MAX);
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn ticks_carry_at_once_and_rates_evenly() {
-        let mut bytes = Bytes::of_ticks(&trace(), false);
+        let mut bytes = Bytes::of_ticks(&trace(), TICK, false);
         let first: Vec<u64> = (0..11).map(|n| bytes.between(ms(n), ms(n + 1))).collect();
         assert_eq!(first, [9000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9000]);
         let mut bytes = Bytes::of_spread_ticks(&trace(), false);
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn ten_ms_carry_the_bytes_of_the_file_either_way() {
-        for mut bytes in [Bytes::of_ticks(&trace(), true), Bytes::of_spread_ticks(&trace(), true)] {
+        for mut bytes in [Bytes::of_ticks(&trace(), TICK, true), Bytes::of_spread_ticks(&trace(), true)] {
             for n in 0..900 {
                 let expected = [9000, 0, 22_500][(n / 100) as usize % 3];
                 assert_eq!(bytes.between(ms(10 * n), ms(10 * n + 10)), expected);
@@ -172,8 +175,18 @@ mod tests {
     }
 
     #[test]
+    fn longer_ticks_carry_the_packets_of_one_tick_each() {
+        let mut bytes = Bytes::of_ticks(&trace(), Span::from_micros(10_625), false);
+        let at = |n: u64| Time::from_nanos(n * 10_625_000);
+        for n in 0..300 {
+            assert_eq!(bytes.between(at(n), at(n + 1)), [9000, 0, 22_500][n as usize / 100]);
+        }
+        assert_eq!(bytes.between(at(300), Time::NEVER), 0);
+    }
+
+    #[test]
     fn a_trace_without_repetition_ends() {
-        for mut bytes in [Bytes::of_ticks(&trace(), false), Bytes::of_spread_ticks(&trace(), false)] {
+        for mut bytes in [Bytes::of_ticks(&trace(), TICK, false), Bytes::of_spread_ticks(&trace(), false)] {
             assert_eq!(bytes.between(ms(2990), ms(10_000)), 22_500);
             assert_eq!(bytes.between(ms(10_000), Time::NEVER), 0);
         }

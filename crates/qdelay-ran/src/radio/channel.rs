@@ -318,7 +318,15 @@ mod tests {
     fn bytes_of_a_tti_are_the_same_at_each_query() {
         let trace = CapacitySteps::new(vec![6, 3]).unwrap();
         let reported = Reported { delay: Span::from_secs(1), period: Span::ZERO };
-        let mut radio = start(&Channel::Capacity(Capacity { trace, spread: true, repeat: true }), reported);
+        let mut radio = start(
+            &Channel::Capacity(Capacity {
+                trace,
+                tick: qdelay_trace::capacity::TICK,
+                spread: true,
+                repeat: true,
+            }),
+            reported,
+        );
         for at in [0, 0, 999] {
             assert_eq!(
                 (radio.known(ms(at)), radio.quality(ms(at))),
@@ -334,7 +342,7 @@ mod tests {
     fn longer_ttis_carry_more() {
         let capacity = |spread| {
             let trace = CapacitySteps::new(vec![6, 3]).unwrap();
-            Channel::Capacity(Capacity { trace, spread, repeat: false })
+            Channel::Capacity(Capacity { trace, tick: qdelay_trace::capacity::TICK, spread, repeat: false })
         };
         let mut builder = ScheduleBuilder::default();
         builder.push(0, 1).unwrap();

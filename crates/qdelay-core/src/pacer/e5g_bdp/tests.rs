@@ -318,3 +318,20 @@ fn contradictions_are_refused() {
     assert!(refused("e5g-bdp:fill=1.01").contains("0 to 1"));
     assert!(refused("e5g-bdp:reduce=1.5").contains("0 to 1"));
 }
+
+/// With weights of 0.7, 0.3, 0.09 and 0.027 a constant bandwidth is estimated at 0.7 / (1 - 0.417) of it.
+#[test]
+fn the_programs_average_exceeds_a_constant_bandwidth() {
+    let mut law = law("e5g-bdp:average=program");
+    for tti in 1..100 {
+        law.below.forwarded(ms(tti - 1), 1000);
+        law.on_signal(ms(tti), served(2289, 1000, 0));
+    }
+    assert!((law.bandwidth - 1000.0 * 0.7 / 0.583).abs() < 1e-6, "{}", law.bandwidth);
+    law.earlier = [100.0, 10.0];
+    law.bandwidth = 1.0;
+    law.average_of_four(2000.0);
+    // The average of three periods ago has the square, that of two the cube.
+    assert!((law.bandwidth - (1400.0 + 0.3 + 9.0 + 0.27)).abs() < 1e-9, "{}", law.bandwidth);
+    assert_eq!(law.earlier, [10.0, 1.0]);
+}

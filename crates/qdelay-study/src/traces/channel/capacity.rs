@@ -1,6 +1,7 @@
 //! Radio channel from a file with the packets that a cell carries in each tick.
 
 use super::{FILE, FOR, FROM, FileChannel, REPEAT, parse, window};
+use qdelay_core::Span;
 use qdelay_core::component::{Component, Kind, Typed, Unit};
 use qdelay_ran::radio::{Capacity, Channel, CqiTrace};
 use qdelay_ran::tables::CqiToMcs;
@@ -11,6 +12,12 @@ const SPREAD: Typed<bool> = Typed::new(
     "off",
     "Spread the bytes of a tick over its TTIs; off: its first TTI carries all of them.",
 );
+const TICK: Typed<Span> = Typed::new(
+    "tick",
+    "10ms",
+    "Time from one tick to the next; a value of the file holds for 100 ticks. Another than 10ms is for spread=off and cqi=none.",
+)
+.within("1us", "10s");
 const CQI: Typed<str> = Typed::new(
     "cqi",
     "none",
@@ -30,6 +37,7 @@ pub(super) static CHANNEL: FileChannel = FileChannel {
         FROM.parameter(),
         FOR.parameter(),
         REPEAT.parameter(),
+        TICK.parameter(),
         SPREAD.parameter(),
         CQI.parameter(),
     ])
@@ -45,9 +53,14 @@ pub(super) static CHANNEL: FileChannel = FileChannel {
             "highest" => Some(Tie::Highest),
             _ => None,
         };
+        let (spread, tick) = (arguments.get(&SPREAD), arguments.get(&TICK));
+        if tick != capacity::TICK && (spread || tie.is_some()) {
+            return Err(arguments
+                .fail(format!("tick {tick}; expected 10ms with spread=on or cqi"))
+                .to_string());
+        }
         let Some(tie) = tie else {
-            let spread = arguments.get(&SPREAD);
-            return Ok((Channel::Capacity(Capacity { trace, spread, repeat }), digest));
+            return Ok((Channel::Capacity(Capacity { trace, tick, spread, repeat }), digest));
         };
         let trace = trace.cqis(tie).map_err(|error| error.to_string())?;
         let mapping = Some(CqiToMcs::ThesisEmulator);

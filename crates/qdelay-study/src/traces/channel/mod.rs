@@ -47,7 +47,7 @@ pub fn find(arguments: &Arguments) -> Option<&'static FileChannel> {
 pub fn length(channel: &Channel) -> Option<(Span, bool)> {
     match channel {
         Channel::CqiTrace(channel) => Some((channel.trace.period(), channel.repeat)),
-        Channel::Capacity(channel) => Some((channel.trace.period(), channel.repeat)),
+        Channel::Capacity(channel) => Some((channel.period(), channel.repeat)),
         Channel::Opportunities(channel) => Some((channel.trace.period(), channel.repeat)),
         Channel::Rates(channel) => Some((channel.trace.period(), channel.repeat)),
         _ => None,
