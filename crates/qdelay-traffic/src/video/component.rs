@@ -1,6 +1,7 @@
 //! The components of video calls: `webrtc`, `scream` and `frames`.
 
 use super::encoder::EncoderConfig;
+use super::gcc::Signals;
 use super::ladder::SIZES;
 use super::scream::Marks;
 use super::{Control, VideoConfig};
@@ -66,6 +67,13 @@ const RESUME: Typed<Span> = Typed::new(
 .source("RFC 8867 section 5.8");
 const PROBES: Typed<bool> =
     Typed::new("probes", "on", "Whether bursts of packets probe for capacity").source("libwebrtc");
+const SIGNALS: Typed<str> = Typed::new(
+    "signals",
+    "delay",
+    "Signals that set the rate: delay, with losses as a bound; or loss, the share of lost packets alone",
+)
+.unit(Unit::Choice(&["delay", "loss"]))
+.source("draft-ietf-rmcat-gcc-02 sections 5 and 6");
 
 const SCREAM_LEAST: Typed<Rate> = LEAST.with_default("150kbit").source("RFC 8593, R_min");
 const SCREAM_PACING: Typed<f64> = PACING.with_default("1.5").source("rfc8298bis, PACKET_PACING_HEADROOM");
@@ -113,7 +121,7 @@ static WEBRTC: Component = Component::new(
     "A video call with Google Congestion Control: frames, pacer, feedback, retransmissions",
 )
 .source("draft-ietf-rmcat-gcc-02; libwebrtc")
-.with(of_a_call!(LEAST, PACING, FEEDBACK, PROBES))
+.with(of_a_call!(LEAST, PACING, FEEDBACK, PROBES, SIGNALS))
 .positional("max");
 
 static SCREAM: Component = Component::new(
@@ -166,7 +174,10 @@ fn config(arguments: &Arguments) -> VideoConfig {
             };
             call(arguments, Control::Scream { delay: arguments.get(&DELAY), marks })
         }
-        _ => call(arguments, Control::Gcc { probes: arguments.get(&PROBES) }),
+        _ => {
+            let signals = if arguments.get(&SIGNALS) == "loss" { Signals::Loss } else { Signals::Delay };
+            call(arguments, Control::Gcc { probes: arguments.get(&PROBES), signals })
+        }
     }
 }
 

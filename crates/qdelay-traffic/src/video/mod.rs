@@ -50,6 +50,8 @@ pub enum Control {
     Gcc {
         /// Whether bursts of packets probe for capacity.
         probes: bool,
+        /// Signals that set the rate.
+        signals: gcc::Signals,
     },
     /// SCReAM v2.
     Scream {

@@ -66,7 +66,9 @@ impl Sender {
         let (least, most, first) =
             (config.least.as_bps() as f64, config.most.as_bps() as f64, config.start.as_bps() as f64);
         let control = match config.control {
-            Control::Gcc { probes } => Controller::Gcc(Gcc::new(least, most, first, probes).into()),
+            Control::Gcc { probes, signals } => {
+                Controller::Gcc(Gcc::new(least, most, first, probes, signals).into())
+            }
             Control::Scream { delay, marks } => {
                 Controller::Scream(Scream::new(least, most, first, delay, marks).into())
             }

@@ -12,6 +12,7 @@
 //! | [`capacity`] | the estimate of the link's capacity |
 //! | [`aimd`] | the delay-based rate |
 //! | [`loss`] | the loss-based bound |
+//! | [`loss_rule`] | a rate by the share of lost packets alone |
 //! | [`alr`] | the detector of an application-limited sender |
 //! | [`probe`] | bursts above the current rate |
 //! | [`window`] | frame drops while too many bytes are in flight |
@@ -30,6 +31,7 @@ pub mod alr;
 pub mod arrival;
 pub mod capacity;
 pub mod loss;
+pub mod loss_rule;
 pub mod overuse;
 pub mod probe;
 pub mod trendline;
@@ -40,6 +42,7 @@ use aimd::Aimd;
 use alr::Alr;
 use arrival::Groups;
 use loss::{LossBound, LossState};
+use loss_rule::LossRule;
 use overuse::{Detector, Usage};
 use probe::{Cluster, Prober};
 use qdelay_core::{Span, Time};
@@ -72,6 +75,15 @@ const PROBE_IN_LOSS: f64 = 1.5;
 /// Lowest rate that a probe's result sets, relative to the acknowledged rate.
 const PROBE_FLOOR: f64 = 0.85;
 
+/// Signals that set the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signals {
+    /// The trend of the queue delay, and losses as a bound.
+    Delay,
+    /// The share of lost packets alone ([`loss_rule`]).
+    Loss,
+}
+
 /// State of the control.
 #[derive(Clone, Debug)]
 pub struct Gcc {
@@ -82,6 +94,8 @@ pub struct Gcc {
     acknowledged: Acknowledged,
     aimd: Aimd,
     loss: LossBound,
+    /// The rate by losses alone; `None` where the delay sets the rate.
+    rule: Option<LossRule>,
     alr: Alr,
     prober: Prober,
     round_trips: [Span; ROUND_TRIPS],
@@ -93,7 +107,7 @@ pub struct Gcc {
 
 impl Gcc {
     /// Initial state. `least`, `useful`, `start`: lowest, highest useful and first rate, bit/s. `probes`: whether bursts probe for capacity.
-    pub fn new(least: f64, useful: f64, start: f64, probes: bool) -> Gcc {
+    pub fn new(least: f64, useful: f64, start: f64, probes: bool, signals: Signals) -> Gcc {
         let aimd = Aimd::new(least, start);
         Gcc {
             least,
@@ -104,6 +118,7 @@ impl Gcc {
             target: aimd.rate(),
             aimd,
             loss: LossBound::new(least),
+            rule: (signals == Signals::Loss).then(|| LossRule::new(least, start)),
             alr: Alr::default(),
             prober: Prober::new(probes, useful),
             round_trips: [Span::ZERO; ROUND_TRIPS],
@@ -220,7 +235,15 @@ impl Gcc {
 
     /// Updates the target rate after a feedback on `packets`.
     fn settle(&mut self, now: Time, packets: &[PacketResult]) {
-        let (before, delay) = (self.target, self.aimd.rate());
+        let before = self.target;
+        if let Some(rule) = &mut self.rule {
+            rule.update(now, packets, self.acknowledged.rate());
+            self.target = rule.rate();
+            // A probe's result sets the delay-based rate, which is not in use.
+            self.prober.update(now, before, self.target, 0.0);
+            return;
+        }
+        let delay = self.aimd.rate();
         self.loss.update(packets, self.acknowledged.rate(), delay, self.alr.since().is_some());
         self.target = delay.min(self.loss.bound()).max(self.least);
         let ceiling = match (self.usage(), self.loss.state()) {
