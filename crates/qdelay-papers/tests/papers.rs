@@ -140,7 +140,7 @@ fn an_explanation_is_run() {
     assert_eq!(row.setting.as_ref(), Some(&setting.name));
     assert_eq!((setting.rows, setting.without, setting.with), (5, 4, 5));
     assert!(setting.lost.is_empty());
-    assert_eq!(paper.settings.len(), 3, "the others are of other sections, and were not run");
+    assert_eq!(paper.settings.len(), 8, "the others are of other sections, and were not run");
 }
 
 /// Verdicts on a page, by the author of the statement: as many rows of each as the page has.
@@ -242,6 +242,8 @@ fn without_recorded_traces() {
                 assert!(row.cause.as_ref().is_some_and(|cause| cause.contains("not at hand")), "{row:?}");
                 assert_eq!(row.value, None);
             }
+            // Two seconds end before these links slow down, so that nothing is lost and a ratio of losses has no figure.
+            Ok(_) if matches!(row.scenario.as_deref(), Some("bode/adjust" | "bode/pelr")) => {}
             Ok(_) => assert!(row.value.is_some(), "{row:?}"),
         }
     }
