@@ -32,8 +32,11 @@ fn pacers_use_the_channel_with_a_short_rlc_queue() {
             let shown = format!("{text} at {capacity} bytes a TTI: {outcome:?}");
             println!("{shown}");
             assert!(outcome.utilization >= least_used, "{shown}");
-            // At 549 bytes a TTI a single packet stays for nearly three TTIs.
-            assert!(outcome.sojourn <= f64::max(most_ttis, 2.0 * 1500.0 / capacity as f64), "{shown}");
+            // At 549 bytes a TTI a packet is sent in nearly three TTIs, behind another one in six.
+            assert!(
+                outcome.sojourn <= f64::max(most_ttis, (2.0 * 1500.0 / capacity as f64).ceil()),
+                "{shown}"
+            );
         }
     }
 }

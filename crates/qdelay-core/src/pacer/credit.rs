@@ -5,6 +5,10 @@
 //! report is still on its way back. A packet larger than the window may be sent when nothing else is
 //! outstanding; otherwise it would wait for ever.
 //!
+//! Without a given window, and above a bearer, the window follows the reports of the bearer: two of the best of
+//! its last ten service opportunities, one of which is filled while the other is sent, and a full packet. A
+//! carrier carries 40 times as much at its highest MCS as at its lowest, so no fixed window is right for both.
+//!
 //! Packets lost between the gate and the reporting node are never reported, and their credit is never
 //! returned. The feedback should therefore come from the first queue behind the gate, which reports its drops
 //! as well.
@@ -13,8 +17,9 @@
 //! numbers of a delivery status; without any status it returns after 20 TTIs, at least 20 ms, beyond the
 //! round trip.
 
+use super::opportunities::Opportunities;
 use super::sent::Sent;
-use super::{Eligible, Pacer, PacerSetting, Signal, Signals};
+use super::{Eligible, Pacer, PacerSetting, Signal, Signals, Waited};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 use alloc::boxed::Box;
@@ -22,7 +27,8 @@ use alloc::boxed::Box;
 const WINDOW: Typed<Option<u64>> = Typed::new(
     "window",
     "",
-    "most bytes sent and not yet reported as gone; default: the most that two TTIs carry, at least 15kb",
+    "most bytes sent and not yet reported as gone; default: 15kb; above a bearer two of the best of its last ten TTIs with a grant and a \
+     full packet; over F1-U the most that the carrier sends in two TTIs and until a report, at least 15kb",
 )
 .unit(Unit::Bytes)
 .within("1b", "")
@@ -43,6 +49,8 @@ pub static COMPONENT: Component = Component::new(
 pub struct Credit {
     window_bytes: u64,
     out_bytes: u64,
+    /// The window follows the reports of a bearer.
+    follows: Option<Box<Follows>>,
     /// Account of the packets sent, where reports come over F1-U.
     split: Option<Box<OverF1>>,
 }
@@ -55,20 +63,29 @@ struct OverF1 {
     heard: Time,
 }
 
-/// Default window: ten full packets, or the most that two TTIs carry (one is filled while the other is sent)
+/// The last service opportunities of the bearer, by which its window is set.
+#[derive(Clone, Debug)]
+struct Follows {
+    opportunities: Opportunities,
+    mtu_bytes: u64,
+}
+
+/// Default window at the start: ten full packets, or the most that two TTIs carry (one is filled while the other is sent)
 /// if that is more; over F1-U plus the most that is sent until a report comes.
 fn usual_window(setting: &PacerSetting) -> u64 {
     let split = setting.split.map_or(Span::ZERO, |split| split.round_trip + split.period);
-    let ttis = 2 + split.as_nanos().div_ceil(setting.tti().as_nanos());
+    let ttis = FILLED_AND_SENT + split.as_nanos().div_ceil(setting.tti().as_nanos());
     setting.peak_bytes.unwrap_or(0).saturating_mul(ttis).max(LEAST_WINDOW_BYTES)
 }
 
+/// TTIs in a window: one is filled while the other is sent.
+const FILLED_AND_SENT: u64 = 2;
 const LEAST_WINDOW_BYTES: u64 = 15_000;
 
 impl Credit {
     /// A window of `window_bytes`, all of it available.
     pub const fn new(window_bytes: u64) -> Credit {
-        Credit { window_bytes, out_bytes: 0, split: None }
+        Credit { window_bytes, out_bytes: 0, follows: None, split: None }
     }
     /// The window that `arguments` describe.
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Credit, ComponentError> {
@@ -77,7 +94,11 @@ impl Credit {
             Box::new(OverF1 { sent: Sent::default(), patience, heard: Time::ZERO })
         });
         let window_bytes = arguments.get(&WINDOW).unwrap_or(usual_window(setting));
-        Ok(Credit { split, ..Credit::new(window_bytes) })
+        let is_followed = setting.split.is_none() && arguments.get(&WINDOW).is_none();
+        let follows = is_followed.then(|| {
+            Box::new(Follows { opportunities: Opportunities::default(), mtu_bytes: setting.mtu_bytes })
+        });
+        Ok(Credit { split, follows, ..Credit::new(window_bytes) })
     }
     /// Bytes sent that have not been reported as gone.
     pub const fn out_bytes(&self) -> u64 {
@@ -113,6 +134,15 @@ impl Pacer for Credit {
     fn on_signal(&mut self, now: Time, signal: Signal) {
         match (signal, &mut self.split) {
             (Signal::Dequeued { bytes }, None) => self.out_bytes = self.out_bytes.saturating_sub(bytes),
+            (Signal::Served(served), None) => {
+                if let Some(Follows { opportunities, mtu_bytes }) = self.follows.as_deref_mut() {
+                    opportunities.served(&served);
+                    let best = opportunities.best();
+                    self.window_bytes = best.map_or(self.window_bytes, |best| {
+                        best.saturating_mul(FILLED_AND_SENT).saturating_add(*mtu_bytes)
+                    });
+                }
+            }
             (Signal::Delivered(ddds), Some(split)) => {
                 split.sent.transmitted(ddds.transmitted);
                 split.heard = now;
@@ -123,8 +153,13 @@ impl Pacer for Credit {
     }
     fn listens(&self) -> Signals {
         let is_split = self.split.is_some();
-        Signals { dequeued: !is_split, delivered: is_split, ..Signals::NONE }
+        Signals { dequeued: !is_split, served: self.follows.is_some(), delivered: is_split, ..Signals::NONE }
     }
+    /// A report of a TTI in which the bearer could send nothing changes nothing.
+    fn may_wait(&self, _: &Waited, _: Option<u64>) -> bool {
+        self.split.is_none()
+    }
+    fn waited(&mut self, _: &Waited, _: Option<u64>) {}
 }
 
 #[cfg(test)]

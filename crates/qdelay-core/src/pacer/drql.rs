@@ -15,6 +15,9 @@
 //! * "The limit was reached" is recorded when a packet is held back and kept until the next report, rather
 //!   than compared at the report.
 //! * A packet that is larger than the limit is sent into an empty buffer.
+//! * With time division duplex (TDD) the interval is the mean time of ten service opportunities, slots with
+//!   downlink data: in ten TTIs of LTE's configuration 0 the bearer is served two to four times, and the limit
+//!   would fall by remainders of so few.
 //! * Over F1-U an interval begins a round trip after the limit was lowered: earlier reports describe packets
 //!   sent under the old limit, and would subtract the same surplus again.
 
@@ -26,7 +29,7 @@ use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use crate::{Span, Time};
 
 const INTERVAL: Typed<Option<Span>> =
-    Typed::new("interval", "", "period over which the smallest remainder is taken (T); default: 10 TTIs")
+    Typed::new("interval", "", "period over which the smallest remainder is taken (T); default: 10 TTIs; with time division duplex the mean time of 10 slots with downlink data")
         .within("1us", "100s")
         .source("the thesis's emulator; 5G QoS thesis section 3.2 has one TTI");
 const INCREASE: Typed<f64> = Typed::new("increase", "1.2", "factor on the limit when the buffer ran empty")
@@ -103,7 +106,7 @@ impl Drql {
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<Drql, ComponentError> {
         let (max_bytes, mtu_bytes) = setting.max_and_mtu(arguments)?;
         Ok(Drql::new(DrqlParameters {
-            interval: arguments.get(&INTERVAL).unwrap_or(setting.tti() * 10),
+            interval: arguments.get(&INTERVAL).unwrap_or(setting.opportunity() * 10),
             increase: arguments.get(&INCREASE),
             round_bytes: if arguments.get(&ROUND) == "mtu" { mtu_bytes } else { 1 },
             max_bytes,

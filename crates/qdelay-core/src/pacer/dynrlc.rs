@@ -7,10 +7,14 @@
 //! distance to `min`. A packet is sent if the buffer then holds at most the limit.
 //!
 //! Differences from the reference:
-//! * Interval, target and largest limit scale with the carrier: 10 TTIs, 3 TTIs, and 10 packets for each 2289
-//!   bytes that a TTI carries at most. These are the thesis's 10 ms, 3 ms and 10 packets in its testbed,
-//!   where a TTI of 1 ms carries 2289 bytes. Ten packets are a seventh of a slot of 100 MHz with four layers,
-//!   so a fixed limit of ten packets would bound throughput there at any sojourn.
+//! * Interval, target and bounds of the limit scale with the carrier: 10 and 3 service opportunities (TTIs; with
+//!   time division duplex the mean time between slots with downlink data), and at most 10 packets for each
+//!   2289 bytes of the best of the last ten opportunities. These are the thesis's 10 ms, 3 ms and 10 packets
+//!   in its testbed, where a TTI of 1 ms carries 2289 bytes. Ten packets are a seventh of a slot of 100 MHz
+//!   with four layers, so a fixed limit of ten packets would bound throughput there at any sojourn.
+//! * Where an opportunity carries less than a full packet, the smallest limit is two packets: behind the rest
+//!   of one packet there must be another that fills the TTI. A sojourn of several TTIs is the packet's own
+//!   transmission there, and a limit of one packet loses up to 60% of the capacity.
 //! * The limit keeps its fraction. The thesis's emulator counts whole packets and steps by at least one, at
 //!   `max` too, which is `step=packets`.
 //! * The thesis's testbed is described with growth by 1 + `alpha` per interval, which is `step=factor`.
@@ -19,6 +23,7 @@
 
 use super::bearer::BearerLaw;
 use super::below::Below;
+use super::opportunities::Opportunities;
 use super::parameters::{PacerSetting, SILENCE};
 use super::{Eligible, Served, Waited};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
@@ -26,26 +31,31 @@ use crate::{Span, Time};
 use alloc::format;
 
 const INTERVAL: Typed<Option<Span>> =
-    Typed::new("interval", "", "period between updates of the limit; default: 10 TTIs")
+    Typed::new("interval", "", "period between updates of the limit; default: 10 TTIs, with time division duplex 10 slots with downlink data")
         .within("1us", "100s")
         .source(
             "5G QoS thesis section 3.6.4: 10ms; 100ms in its emulator (section 3.6.1); TTIs of 1 and 10ms",
         );
 const TARGET: Typed<Option<Span>> =
-    Typed::new("target", "", "target of the mean sojourn in the RLC buffer; default: 3 TTIs")
+    Typed::new("target", "", "target of the mean sojourn in the RLC buffer; default: 3 TTIs, with time division duplex 3 slots with downlink data")
         .within("1us", "100s")
         .source("5G QoS thesis section 3.6.4: 3ms; 11ms in its emulator, whose TTI is 10ms");
 const ALPHA: Typed<f64> = Typed::new("alpha", "0.05", "size of a step, as a part of its base (see step)")
     .within("0.0001", "1")
     .source("5G QoS thesis section 3.6.4: 0.05; 0.1 in its emulator");
-const MIN: Typed<u64> = Typed::new("min", "1", "smallest limit")
-    .unit(Unit::Count("packets"))
-    .within("1", "10000000")
-    .source("5G QoS thesis section 3.6.4: 1; 2 in its emulator");
+const MIN: Typed<Option<u64>> = Typed::new(
+    "min",
+    "",
+    "smallest limit; default: 1, or 2 where none of the last ten TTIs with a grant could carry a full packet",
+)
+.unit(Unit::Count("packets"))
+.within("1", "10000000")
+.source("5G QoS thesis section 3.6.4: 1; 2 in its emulator");
 const MAX: Typed<Option<u64>> = Typed::new(
     "max",
     "",
-    "largest limit; default: 10 for each 2289 bytes that a TTI carries at most, at least 10",
+    "largest limit; default: 10 for each 2289 bytes that the best of the last ten TTIs with a grant could carry, over F1-U the best \
+     of the carrier, at least 10",
 )
 .unit(Unit::Count("packets"))
 .within("1", "10000000")
@@ -83,9 +93,9 @@ pub static COMPONENT: Component =
 const TESTBED_PACKETS: u64 = 10;
 const TESTBED_BYTES: u64 = 2289;
 
-/// Default of the largest limit, packets.
-fn usual_max(setting: &PacerSetting) -> u64 {
-    let packets = setting.peak_bytes.unwrap_or(0).saturating_mul(TESTBED_PACKETS) / TESTBED_BYTES;
+/// Default of the largest limit, packets, where a TTI carries `bytes`.
+fn usual_max(bytes: u64) -> u64 {
+    let packets = bytes.saturating_mul(TESTBED_PACKETS) / TESTBED_BYTES;
     packets.clamp(TESTBED_PACKETS, 10_000_000)
 }
 
@@ -114,6 +124,11 @@ pub struct DynRlcParameters {
     pub min_packets: u64,
     /// Largest limit, packets, at least `min_packets`.
     pub max_packets: u64,
+    /// The smallest limit follows the reports: 2 while no TTI could carry a packet of this many bytes, otherwise
+    /// `min_packets`; `None`: it does not.
+    pub min_follows_mtu: Option<u64>,
+    /// The largest limit follows the reports, from the first on.
+    pub max_follows: bool,
     /// Limit at the start, packets; clamped to the bounds.
     pub start_packets: f64,
     /// The base of a step.
@@ -129,6 +144,7 @@ pub struct DynRlc {
     last: Time,
     left_packets: u64,
     left_sojourn: Span,
+    opportunities: Opportunities,
 }
 
 impl DynRlc {
@@ -143,6 +159,7 @@ impl DynRlc {
             last: Time::ZERO,
             left_packets: 0,
             left_sojourn: Span::ZERO,
+            opportunities: Opportunities::default(),
         };
         law.set_limit(parameters.start_packets);
         law
@@ -150,8 +167,9 @@ impl DynRlc {
 
     /// The law that `arguments` describe.
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<DynRlc, ComponentError> {
-        let min_packets = arguments.get(&MIN);
-        let max_packets = arguments.get(&MAX).unwrap_or(usual_max(setting));
+        let min_packets = arguments.get(&MIN).unwrap_or(1);
+        let max_packets = arguments.get(&MAX).unwrap_or(usual_max(setting.peak_bytes.unwrap_or(0)));
+        let is_reported = setting.split.is_none();
         let fail = |message| Err(arguments.fail(message));
         if min_packets > max_packets {
             return fail(format!("min {min_packets} is above max {max_packets}"));
@@ -164,11 +182,13 @@ impl DynRlc {
             ));
         }
         Ok(DynRlc::new(DynRlcParameters {
-            interval: arguments.get(&INTERVAL).unwrap_or(setting.tti() * 10),
-            target: arguments.get(&TARGET).unwrap_or(setting.tti() * 3),
+            interval: arguments.get(&INTERVAL).unwrap_or(setting.opportunity() * 10),
+            target: arguments.get(&TARGET).unwrap_or(setting.opportunity() * 3),
             alpha: arguments.get(&ALPHA),
             min_packets,
             max_packets,
+            min_follows_mtu: (is_reported && arguments.get(&MIN).is_none()).then_some(setting.mtu_bytes),
+            max_follows: is_reported && arguments.get(&MAX).is_none(),
             start_packets,
             step: match arguments.get(&STEP) {
                 "factor" => Step::Factor,
@@ -181,6 +201,19 @@ impl DynRlc {
     /// The limit, packets with fraction.
     pub const fn limit_packets(&self) -> f64 {
         self.limit_packets
+    }
+
+    /// Moves the bounds that follow the reports.
+    fn follow(&mut self) {
+        let Some(bytes) = self.opportunities.best() else { return };
+        if let Some(mtu_bytes) = self.parameters.min_follows_mtu {
+            self.parameters.min_packets = if bytes < mtu_bytes { 2 } else { 1 };
+        }
+        if self.parameters.max_follows {
+            self.parameters.max_packets = usual_max(bytes);
+        }
+        let DynRlcParameters { min_packets, max_packets, .. } = &mut self.parameters;
+        *max_packets = (*max_packets).max(*min_packets);
     }
 
     fn set_limit(&mut self, packets: f64) {
@@ -201,11 +234,13 @@ impl BearerLaw for DynRlc {
         Eligible::At(below.deadline())
     }
     fn served(&mut self, _: &mut Below, now: Time, served: &Served) {
+        self.opportunities.served(served);
         self.left_packets += u64::from(served.left_packets);
         self.left_sojourn += served.left_sojourn;
         if self.left_packets == 0 || now < self.last + self.parameters.interval {
             return;
         }
+        self.follow();
         let DynRlcParameters { target, alpha, min_packets, max_packets, step, .. } = self.parameters;
         let (limit, is_late) = (self.limit_packets, self.left_sojourn > target * self.left_packets);
         let (min, max) = (min_packets as f64, max_packets as f64);

@@ -12,6 +12,10 @@
 //! * the paced bytes reach the sum of the bytes sent, the backlog, and a part of the packet: a third, or a
 //!   fifth if nothing has been sent yet or the backlog was zero.
 //!
+//! On a channel that gives bytes, such as a trace, a TTI without capacity ends no period either, and the next period is
+//! expected to last as long. With periods of a TTI a trace with an opportunity in every tenth TTI would let one packet
+//! through in each.
+//!
 //! With time division duplex (TDD) and no `period` given, a period is the time from one slot in which the
 //! bearer can be served to the next: the report of an uplink slot ends no period. Bandwidth and capacity are
 //! scaled to the next slot, since a special slot carries less.
@@ -39,8 +43,8 @@
 //!   that is limited by its window uses 80% of its throughput without a pacer (273 resource blocks, four
 //!   layers). By default such a period is therefore filled up late (`fill`). The thesis's testbed carries 1.5
 //!   packets in a TTI; `fill=1` is its law on any carrier.
-//! * The period is 1 ms, as in the thesis, or the TTI if that is longer; with TDD it follows the slots. The
-//!   thesis has no TDD. With its periods (`period=1ms`) a pattern such as `DDDSU` in slots of 0.5 ms has one
+//! * The period is a TTI, as in the thesis, whose TTI is 1 ms; with TDD it follows the slots. With its 1 ms in
+//!   slots of 125 us a packet would wait for up to four slots below. The thesis has no TDD. With its periods (`period=1ms`) a pattern such as `DDDSU` in slots of 0.5 ms has one
 //!   to two slots in each: the capacity of one period does not predict the next, and an uplink slot at its
 //!   end, taken for the capacity of a TTI, would let no more than one packet through.
 //! * With a longer `period` and TDD, the capacity of a period is that of its last slot with downlink data, as
@@ -84,8 +88,8 @@ const IDLE: Typed<u64> = Typed::new(
 const PERIOD: Typed<Option<Span>> = Typed::new(
     "period",
     "",
-    "time between calculations of the bandwidth, at least a TTI; default: 1ms, or the TTI if longer; with time division duplex, \
-     from one slot with downlink data to the next",
+    "time between calculations of the bandwidth, at least a TTI; default: the TTI, over F1-U at least 1ms; with time division \
+     duplex, from one slot with downlink data to the next",
 )
 .within("1us", "1s")
 .source("5G QoS thesis section 3.4 (TTI)");
@@ -154,6 +158,8 @@ pub struct EnhancedBdpParameters {
     /// True with time division duplex and no `period` given: a period lasts from one slot in which the bearer
     /// can be served to the next; `period` is then the period of a bearer without data.
     pub follows_slots: bool,
+    /// True if a TTI without capacity is no service opportunity and ends no period.
+    pub skips_empty: bool,
     /// Weight of the last period in the average, above 0 and at most 1.
     pub alpha: f64,
     /// Form of the average.
@@ -184,7 +190,7 @@ pub struct EnhancedBdp {
     /// Capacity of one period in bytes; `None` before the first report.
     max_bytes: Option<u64>,
     /// Bytes carried in each of the last reported periods, as a ring, and the index of the next entry.
-    carried_bytes: [u64; FILL_PERIODS],
+    carried_bytes: [u32; FILL_PERIODS],
     turn: usize,
     /// Capacity of the whole carrier in the next slot, and in a whole slot, in bytes; used with time division
     /// duplex.
@@ -204,6 +210,8 @@ pub struct EnhancedBdp {
     /// Bytes that the last slot with downlink data in this period could have carried as a whole slot; used
     /// with time division duplex and a given `period`.
     slot_bytes: Option<u64>,
+    /// TTIs without capacity that were reported in this period; counted where these end no period.
+    empty: u32,
 }
 
 /// Default of `fill`.
@@ -244,6 +252,7 @@ impl EnhancedBdp {
             last: Time::ZERO,
             length: parameters.period,
             slot_bytes: None,
+            empty: 0,
         }
     }
 
@@ -255,8 +264,9 @@ impl EnhancedBdp {
         let tti = setting.tti();
         // Over F1-U there are no reports of the cell's slots.
         let is_slot = arguments.get(&PERIOD).is_none_or(|period| period == tti);
-        let follows_slots = setting.has_tdd && setting.split.is_none() && is_slot;
-        let usual = if follows_slots { tti } else { tti.max(Span::from_millis(1)) };
+        let follows_slots = setting.tdd_opportunity.is_some() && setting.split.is_none() && is_slot;
+        // Over F1-U the reports of shorter periods come together.
+        let usual = if setting.split.is_none() { tti } else { tti.max(Span::from_millis(1)) };
         let period = arguments.get(&PERIOD).unwrap_or(usual);
         if period < tti {
             let message = format!("period {period} is shorter than the TTI of {tti}");
@@ -266,6 +276,7 @@ impl EnhancedBdp {
             tti,
             period,
             follows_slots,
+            skips_empty: setting.is_sparse && setting.split.is_none() && !follows_slots,
             alpha: arguments.get(&ALPHA),
             average: if arguments.get(&AVERAGE) == "program" { Average::Program } else { Average::Pole },
             reduce: arguments.get(&REDUCE),
@@ -318,6 +329,10 @@ impl EnhancedBdp {
             let whole = TddSlot { next_carries: self.whole_carries, ..slot };
             self.slot_bytes = Some(whole.in_next(served.capacity_bytes));
         }
+        if self.parameters.skips_empty && served.capacity_bytes == 0 {
+            self.empty = self.empty.saturating_add(1);
+            return;
+        }
         if !self.ends_period(now) {
             return;
         }
@@ -325,9 +340,16 @@ impl EnhancedBdp {
         if let Some(capacity_bytes) = self.capacity_of_period(served) {
             self.carried(capacity_bytes, capacity_bytes);
         }
-        let periods = (now.since(self.last).as_nanos().saturating_add(period / 2) / period).max(1);
+        let ttis_without = self.parameters.tti * u64::from(self.empty);
+        let counted = now.since(self.last).saturating_sub(ttis_without).as_nanos();
+        let periods = (counted.saturating_add(period / 2) / period).max(1);
         self.calculate(periods, periods, served.remaining_bytes);
         self.last = now;
+        if self.parameters.skips_empty {
+            // The next opportunity is expected after as many TTIs without one.
+            self.length = self.parameters.period + ttis_without;
+        }
+        self.empty = 0;
     }
 
     /// Bytes that the period which `served` ends could have carried, by its last TTI with any capacity;
@@ -344,7 +366,7 @@ impl EnhancedBdp {
 
     /// Bytes that the current period carries by the best of the last ten.
     fn best_bytes(&self) -> u64 {
-        let best = self.carried_bytes.iter().copied().max().unwrap_or(0);
+        let best = u64::from(self.carried_bytes.iter().copied().max().unwrap_or(0));
         if !self.parameters.follows_slots || self.next_carries == self.whole_carries {
             return best;
         }
@@ -375,7 +397,7 @@ impl EnhancedBdp {
     /// `next_bytes`.
     fn carried(&mut self, carried_bytes: u64, next_bytes: u64) {
         if let Some(carried) = self.carried_bytes.get_mut(self.turn) {
-            *carried = carried_bytes;
+            *carried = u32::try_from(carried_bytes).unwrap_or(u32::MAX);
         }
         self.turn = (self.turn + 1) % FILL_PERIODS;
         let carries = if self.parameters.is_best { self.best_bytes() } else { next_bytes };
@@ -482,16 +504,16 @@ impl BearerLaw for EnhancedBdp {
     }
     /// Ends the elapsed periods that had no report.
     fn catch_up(&mut self, below: &mut Below, now: Time) {
-        let period = self.parameters.period;
+        let period = if self.parameters.skips_empty { self.length } else { self.parameters.period };
         if below.forget(now) {
             self.calculate(1, 1, 0);
-            (self.last, self.length) = (now, period);
+            (self.last, self.length, self.empty) = (now, period, 0);
         }
         let end = self.last + self.length;
         if below.is_empty() && now >= end {
             let further = now.since(end).as_nanos() / period.as_nanos();
             self.calculate(1, further + 1, 0);
-            (self.last, self.length) = (end + period * further, period);
+            (self.last, self.length, self.empty) = (end + period * further, period, 0);
         }
     }
     fn forwarded(&mut self, below: &mut Below, now: Time, bytes: u64) {
@@ -512,19 +534,16 @@ impl BearerLaw for EnhancedBdp {
         let queued = self.sent_bytes.saturating_add(self.left_bytes);
         self.parameters.fill.is_none()
             && self.parameters.average == Average::Pole
+            && !self.parameters.skips_empty
             && !self.parameters.is_best
             && waited.remaining_bytes > self.parameters.most_bytes.unwrap_or(0)
             && (self.ends_period(waited.first) || self.max_bytes.is_some_and(|most| queued > most))
     }
     fn waited(&mut self, below: &mut Below, waited: &Waited, _: bool) -> u64 {
         let EnhancedBdpParameters { tti, period, alpha, .. } = self.parameters;
-        let is_pole = self.parameters.average == Average::Pole;
-        if !is_pole
-            || period != tti
-            || tti != waited.tti
-            || waited.count == 0
-            || !self.ends_period(waited.first)
-        {
+        let is_simple = self.parameters.average == Average::Pole && !self.parameters.skips_empty;
+        let is_timely = period == tti && tti == waited.tti && self.ends_period(waited.first);
+        if !is_simple || !is_timely || waited.count == 0 {
             return 0;
         }
         self.served(below, waited.first, &waited.report());

@@ -15,6 +15,7 @@ mod dispatch;
 mod drql;
 mod dynrlc;
 mod e5g_bdp;
+mod opportunities;
 mod parameters;
 mod pass_through;
 mod sent;

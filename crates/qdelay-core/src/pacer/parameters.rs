@@ -15,8 +15,12 @@ pub struct PacerSetting {
     /// Most bytes that a TTI carries for one bearer: all resource blocks at the highest MCS. `None` where
     /// unknown, as on channels that are given in bytes.
     pub peak_bytes: Option<u64>,
-    /// True if the carrier has time division duplex: TTIs are slots, some of them uplink.
-    pub has_tdd: bool,
+    /// With time division duplex (TDD): the time from one service opportunity to the next, a slot that carries downlink
+    /// data, on average over the pattern; a special slot counts as the part of a whole slot that it carries. `None`
+    /// without TDD: each TTI is an opportunity.
+    pub tdd_opportunity: Option<Span>,
+    /// True if the channel gives bytes, as a trace does: TTIs between its opportunities carry nothing for any bearer.
+    pub is_sparse: bool,
     /// F1-U, where the buffer below is in another unit and is known by its delivery status only.
     pub split: Option<SplitSetting>,
 }
@@ -28,7 +32,8 @@ impl Default for PacerSetting {
             tti: Span::from_millis(1),
             mtu_bytes: 1500,
             peak_bytes: None,
-            has_tdd: false,
+            tdd_opportunity: None,
+            is_sparse: false,
             split: None,
         }
     }
@@ -38,6 +43,10 @@ impl PacerSetting {
     /// The TTI, never zero.
     pub(super) fn tti(&self) -> Span {
         self.tti.max(Span::from_nanos(1))
+    }
+    /// Mean time from one service opportunity of the carrier to the next; never zero.
+    pub(super) fn opportunity(&self) -> Span {
+        self.tdd_opportunity.unwrap_or(Span::ZERO).max(self.tti())
     }
     /// The MTU of `arguments`, or the cell's; never zero.
     pub(super) fn mtu(&self, arguments: &Arguments) -> u64 {

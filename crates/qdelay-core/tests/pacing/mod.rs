@@ -17,7 +17,8 @@ pub fn build(text: &str, tti: u64) -> AnyPacer {
 
 /// The pacer `text` in a cell with a TTI of `tti` ns, with time division duplex if `has_tdd`.
 pub fn build_in(text: &str, tti: u64, has_tdd: bool) -> AnyPacer {
-    let setting = PacerSetting { tti: Span::from_nanos(tti), has_tdd, ..PacerSetting::default() };
+    let tdd_opportunity = has_tdd.then(|| Span::from_nanos(tti));
+    let setting = PacerSetting { tti: Span::from_nanos(tti), tdd_opportunity, ..PacerSetting::default() };
     AnyPacer::parse(text, &setting).unwrap_or_else(|e| panic!("{e}"))
 }
 

@@ -117,7 +117,8 @@ pub(super) fn add(
             tti: spec.tti,
             mtu_bytes: MTU_BYTES,
             peak_bytes: spec.setting.peak_bytes(&ue.setting),
-            has_tdd: spec.setting.has_tdd(),
+            tdd_opportunity: spec.setting.tdd_opportunity(),
+            is_sparse: spec.setting.is_sparse(&ue.setting),
             split: None,
         };
         for qos_flow in &bearer.qos_flows {

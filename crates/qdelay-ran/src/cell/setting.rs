@@ -245,6 +245,27 @@ impl CellSetting {
     pub fn has_tdd(&self) -> bool {
         self.tdd.is_some()
     }
+    /// Returns true if the channel of `ue` gives bytes, so that TTIs between its opportunities carry nothing; false where
+    /// packets are the unit, as in an emulator whose TTI is the tick of its channel.
+    pub fn is_sparse(&self, ue: &UeSetting) -> bool {
+        !ue.channel.has_mcs() && self.unit == SizeUnit::Bytes
+    }
+    /// Time from one slot with downlink data to the next, on average over the pattern of time division duplex; a special slot
+    /// counts as the part of a whole slot that it carries at the highest MCS. `None` without TDD.
+    pub fn tdd_opportunity(&self) -> Option<Span> {
+        let tdd = self.tdd.as_ref()?;
+        let bytes = |carrier: &Carrier| f64::from(carrier.block_bytes(carrier.mcs_max(), carrier.prbs()));
+        let special = tdd.special(&self.carrier).ok().flatten();
+        let of_special = special.map_or(0.0, |special| bytes(&special) / bytes(&self.carrier));
+        let slots = tdd.period_slots();
+        let opportunities = (0..slots).map(|slot| match slot {
+            _ if tdd.is_downlink(slot) => 1.0,
+            _ if tdd.is_special(slot) => of_special,
+            _ => 0.0,
+        });
+        let spacing = slots as f64 / opportunities.sum::<f64>();
+        Some(Span::from_nanos(libm::round(self.carrier.slot().as_nanos() as f64 * spacing) as u64))
+    }
     /// Number of bearers of all UEs.
     pub fn bearers(&self) -> usize {
         self.ues.iter().map(UeSetting::bearers).sum()

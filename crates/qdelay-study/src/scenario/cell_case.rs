@@ -170,7 +170,8 @@ impl Cell {
             tti,
             mtu_bytes: MTU_BYTES,
             peak_bytes: cell.peak_bytes(&setting),
-            has_tdd: cell.has_tdd(),
+            tdd_opportunity: cell.tdd_opportunity(),
+            is_sparse: cell.is_sparse(&setting),
             split: None,
         };
         let bearers =

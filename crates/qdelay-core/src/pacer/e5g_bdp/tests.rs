@@ -198,7 +198,9 @@ fn a_promise_is_for_no_larger_packet_and_ends_with_a_report() {
 #[test]
 fn periods_longer_than_a_tti_gather_its_reports() {
     let setting = PacerSetting { tti: Span::from_micros(250), ..PacerSetting::default() };
-    let Ok(AnyPacer::EnhancedBdp(mut law)) = AnyPacer::parse("e5g-bdp", &setting) else { panic!() };
+    let Ok(AnyPacer::EnhancedBdp(mut law)) = AnyPacer::parse("e5g-bdp:period=1ms", &setting) else {
+        panic!()
+    };
     law.forwarded(us(100), 3000);
     for (at, left) in [(250, 2400), (500, 1800), (750, 1200)] {
         law.on_signal(us(at), served(700, 600, left));
@@ -217,7 +219,11 @@ fn periods_longer_than_a_tti_gather_its_reports() {
 }
 
 fn in_slots(text: &str) -> OverBearer<EnhancedBdp> {
-    let setting = PacerSetting { tti: Span::from_micros(500), has_tdd: true, ..PacerSetting::default() };
+    let setting = PacerSetting {
+        tti: Span::from_micros(500),
+        tdd_opportunity: Some(Span::from_micros(625)),
+        ..PacerSetting::default()
+    };
     let Ok(AnyPacer::EnhancedBdp(law)) = AnyPacer::parse(text, &setting) else { panic!() };
     law
 }
@@ -309,7 +315,8 @@ fn wide_carriers_are_filled_up() {
     };
     assert_eq!([None, Some(2292), Some(15_000)].map(|peak| fill("e5g-bdp", 1000, peak)), [None; 3]);
     assert_eq!(fill("e5g-bdp", 1000, Some(15_001)), Some(0.9));
-    assert_eq!(fill("e5g-bdp", 500, Some(7501)), Some(0.9), "two TTIs are a period");
+    assert_eq!(fill("e5g-bdp:period=1ms", 500, Some(7501)), Some(0.9), "two TTIs are a period");
+    assert_eq!(fill("e5g-bdp", 500, Some(7501)), None);
     assert_eq!(fill("e5g-bdp:fill=1", 1000, Some(100_000)), Some(1.0));
 }
 
