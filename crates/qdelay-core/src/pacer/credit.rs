@@ -6,8 +6,8 @@
 //! outstanding; otherwise it would wait for ever.
 //!
 //! Without a given window, and above a bearer, the window follows the reports of the bearer: two of the best of
-//! its last ten service opportunities, one of which is filled while the other is sent, and a full packet. A
-//! carrier carries 40 times as much at its highest MCS as at its lowest, so no fixed window is right for both.
+//! its last ten service opportunities, one of which is filled while the other is sent, one more for each by which
+//! reports are late, and a full packet. A carrier carries 40 times as much at its highest MCS as at its lowest, so no fixed window is right for both.
 //!
 //! Packets lost between the gate and the reporting node are never reported, and their credit is never
 //! returned. The feedback should therefore come from the first queue behind the gate, which reports its drops
@@ -27,8 +27,8 @@ use alloc::boxed::Box;
 const WINDOW: Typed<Option<u64>> = Typed::new(
     "window",
     "",
-    "most bytes sent and not yet reported as gone; default: 15kb; above a bearer two of the best of its last ten TTIs with a grant and a \
-     full packet; over F1-U the most that the carrier sends in two TTIs and until a report, at least 15kb",
+    "most bytes sent and not yet reported as gone; default: 15kb; above a bearer two of the best of its last ten TTIs with a grant, one more \
+     for each TTI by which reports are late, and a full packet; over F1-U the most that the carrier sends in two TTIs and until a report, at least 15kb",
 )
 .unit(Unit::Bytes)
 .within("1b", "")
@@ -67,6 +67,8 @@ struct OverF1 {
 #[derive(Clone, Debug)]
 struct Follows {
     opportunities: Opportunities,
+    /// Opportunities in a window.
+    count: u64,
     mtu_bytes: u64,
 }
 
@@ -95,9 +97,10 @@ impl Credit {
         });
         let window_bytes = arguments.get(&WINDOW).unwrap_or(usual_window(setting));
         let is_followed = setting.split.is_none() && arguments.get(&WINDOW).is_none();
-        let follows = is_followed.then(|| {
-            Box::new(Follows { opportunities: Opportunities::default(), mtu_bytes: setting.mtu_bytes })
-        });
+        let late = setting.round_trip.as_nanos().div_ceil(setting.opportunity().as_nanos());
+        let (opportunities, count) = (Opportunities::default(), FILLED_AND_SENT + late);
+        let follows =
+            is_followed.then(|| Box::new(Follows { opportunities, count, mtu_bytes: setting.mtu_bytes }));
         Ok(Credit { split, follows, ..Credit::new(window_bytes) })
     }
     /// Bytes sent that have not been reported as gone.
@@ -135,11 +138,11 @@ impl Pacer for Credit {
         match (signal, &mut self.split) {
             (Signal::Dequeued { bytes }, None) => self.out_bytes = self.out_bytes.saturating_sub(bytes),
             (Signal::Served(served), None) => {
-                if let Some(Follows { opportunities, mtu_bytes }) = self.follows.as_deref_mut() {
+                if let Some(Follows { opportunities, count, mtu_bytes }) = self.follows.as_deref_mut() {
                     opportunities.served(&served);
                     let best = opportunities.best();
                     self.window_bytes = best.map_or(self.window_bytes, |best| {
-                        best.saturating_mul(FILLED_AND_SENT).saturating_add(*mtu_bytes)
+                        best.saturating_mul(*count).saturating_add(*mtu_bytes)
                     });
                 }
             }

@@ -21,6 +21,9 @@ pub struct PacerSetting {
     pub tdd_opportunity: Option<Span>,
     /// True if the channel gives bytes, as a trace does: TTIs between its opportunities carry nothing for any bearer.
     pub is_sparse: bool,
+    /// Time from the sending of a packet to the first report that can cover it, beside the wait for the end of a TTI: the
+    /// delay of the feedback, and twice that of an ideal F1.
+    pub round_trip: Span,
     /// F1-U, where the buffer below is in another unit and is known by its delivery status only.
     pub split: Option<SplitSetting>,
 }
@@ -34,6 +37,7 @@ impl Default for PacerSetting {
             peak_bytes: None,
             tdd_opportunity: None,
             is_sparse: false,
+            round_trip: Span::ZERO,
             split: None,
         }
     }

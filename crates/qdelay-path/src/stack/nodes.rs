@@ -113,8 +113,10 @@ pub(super) fn add(
     }
     for (number, (ue, bearer)) in (0_u32..).zip(spec.bearers()) {
         let (pacer, rlc) = (of_bearer("pacer", ue, bearer), of_bearer("rlc", ue, bearer));
+        let round_trip = bearer.gate.feedback + bearer.f1.delay() * 2;
         let setting = PacerSetting {
             tti: spec.tti,
+            round_trip,
             mtu_bytes: MTU_BYTES,
             peak_bytes: spec.setting.peak_bytes(&ue.setting),
             tdd_opportunity: spec.setting.tdd_opportunity(),

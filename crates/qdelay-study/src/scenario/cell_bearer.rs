@@ -80,7 +80,7 @@ impl Cell {
         let law = keys.pacer.or_inherit(cell.pacer.effective());
         let queue = keys.rlc_qdisc.or_inherit(cell.rlc_qdisc.effective());
         let split = spec.split(feedback);
-        let above_rlc = PacerSetting { split, ..*pacer };
+        let above_rlc = PacerSetting { split, round_trip: feedback + spec.delay() * 2, ..*pacer };
         // A pacer that fails only because of F1 gets a hint at F1.
         if AnyPacer::build(&law.value().0, pacer).is_ok()
             && let Err(error) = AnyPacer::build(&law.value().0, &above_rlc)

@@ -172,6 +172,8 @@ impl Cell {
             peak_bytes: cell.peak_bytes(&setting),
             tdd_opportunity: cell.tdd_opportunity(),
             is_sparse: cell.is_sparse(&setting),
+            // The bearer is not known yet.
+            round_trip: Span::ZERO,
             split: None,
         };
         let bearers =
