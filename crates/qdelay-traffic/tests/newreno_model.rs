@@ -186,7 +186,8 @@ impl Model {
                 self.phase = Phase::Normal;
             }
         } else {
-            self.grow();
+            // After a timeout one segment an acknowledgement, however many it passes (RFC 5681 section 3.1).
+            self.grow(if self.phase == Phase::Timeout { 1 } else { amount });
             if self.phase == Phase::Timeout && !below {
                 self.phase = Phase::Normal;
             }
@@ -201,10 +202,14 @@ impl Model {
         }
     }
 
-    fn grow(&mut self) {
+    /// ns-3's Reno at an acknowledgement of `amount` segments: one more segment in slow start; what is left of the amount grows the window
+    /// once by its avoidance, if the threshold is reached.
+    fn grow(&mut self, mut amount: u64) {
         if self.window / SIZE < self.threshold / SIZE {
             self.window += SIZE;
-        } else {
+            amount -= 1;
+        }
+        if amount > 0 && self.window / SIZE >= self.threshold / SIZE {
             self.window += SIZE * SIZE / self.window;
         }
     }

@@ -93,6 +93,10 @@ pub static COMPONENT: Component =
 const TESTBED_PACKETS: u64 = 10;
 const TESTBED_BYTES: u64 = 2289;
 
+/// Default of the smallest limit, packets, and where a TTI carries less than one.
+const LEAST_PACKETS: u64 = 1;
+const LEAST_CUT_PACKETS: u64 = 2;
+
 /// Default of the largest limit, packets, where a TTI carries `bytes`.
 fn usual_max(bytes: u64) -> u64 {
     let packets = bytes.saturating_mul(TESTBED_PACKETS) / TESTBED_BYTES;
@@ -167,7 +171,7 @@ impl DynRlc {
 
     /// The law that `arguments` describe.
     pub(super) fn build(arguments: &Arguments, setting: &PacerSetting) -> Result<DynRlc, ComponentError> {
-        let min_packets = arguments.get(&MIN).unwrap_or(1);
+        let min_packets = arguments.get(&MIN).unwrap_or(LEAST_PACKETS);
         let max_packets = arguments.get(&MAX).unwrap_or(usual_max(setting.peak_bytes.unwrap_or(0)));
         let is_reported = setting.split.is_none();
         let fail = |message| Err(arguments.fail(message));
@@ -207,7 +211,7 @@ impl DynRlc {
     fn follow(&mut self) {
         let Some(bytes) = self.opportunities.best() else { return };
         if let Some(mtu_bytes) = self.parameters.min_follows_mtu {
-            self.parameters.min_packets = if bytes < mtu_bytes { 2 } else { 1 };
+            self.parameters.min_packets = if bytes < mtu_bytes { LEAST_CUT_PACKETS } else { LEAST_PACKETS };
         }
         if self.parameters.max_follows {
             self.parameters.max_packets = usual_max(bytes);
