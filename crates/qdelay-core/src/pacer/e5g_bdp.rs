@@ -53,6 +53,7 @@
 
 use super::bearer::BearerLaw;
 use super::below::Below;
+use super::opportunities::Opportunities;
 use super::parameters::{MTU, PacerSetting, SILENCE, first_time};
 use super::{Eligible, Served, TddSlot, Waited};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
@@ -189,9 +190,8 @@ pub struct EnhancedBdp {
     earlier: [f64; 2],
     /// Capacity of one period in bytes; `None` before the first report.
     max_bytes: Option<u64>,
-    /// Bytes carried in each of the last reported periods, as a ring, and the index of the next entry.
-    carried_bytes: [u32; FILL_PERIODS],
-    turn: usize,
+    /// Bytes that the last reported periods could have carried: of a frame of LTE, in which some TTIs carry less than others.
+    carried: Opportunities,
     /// Capacity of the whole carrier in the next slot, and in a whole slot, in bytes; used with time division
     /// duplex.
     next_carries: u32,
@@ -242,8 +242,7 @@ impl EnhancedBdp {
             bandwidth: 0.0,
             earlier: [0.0; 2],
             max_bytes: None,
-            carried_bytes: [0; FILL_PERIODS],
-            turn: 0,
+            carried: Opportunities::default(),
             next_carries: 1,
             whole_carries: 1,
             sent_bytes: 0,
@@ -366,7 +365,7 @@ impl EnhancedBdp {
 
     /// Bytes that the current period carries by the best of the last ten.
     fn best_bytes(&self) -> u64 {
-        let best = u64::from(self.carried_bytes.iter().copied().max().unwrap_or(0));
+        let best = self.carried.best().unwrap_or(0);
         if !self.parameters.follows_slots || self.next_carries == self.whole_carries {
             return best;
         }
@@ -396,10 +395,7 @@ impl EnhancedBdp {
     /// Records that a period could have carried `carried_bytes`, from which the next one is expected to carry
     /// `next_bytes`.
     fn carried(&mut self, carried_bytes: u64, next_bytes: u64) {
-        if let Some(carried) = self.carried_bytes.get_mut(self.turn) {
-            *carried = u32::try_from(carried_bytes).unwrap_or(u32::MAX);
-        }
-        self.turn = (self.turn + 1) % FILL_PERIODS;
+        self.carried.push(carried_bytes);
         let carries = if self.parameters.is_best { self.best_bytes() } else { next_bytes };
         self.max_bytes = Some(self.parameters.most_bytes.unwrap_or(carries));
     }
@@ -449,9 +445,6 @@ impl EnhancedBdp {
 /// Growth of the paced bytes relative to the bandwidth, in the first and in the second half of a period (Algorithm 5).
 const FIRST_HALF: f64 = 1.2;
 const SECOND_HALF: f64 = 1.33;
-/// Number of periods over which the maximum is taken: a frame of LTE, in which some TTIs carry less than
-/// others.
-const FILL_PERIODS: usize = 10;
 /// Number of periods without bytes after which the average of the authors' program is zero for every bandwidth.
 const FORGOTTEN: u64 = 2000;
 
@@ -556,14 +549,7 @@ impl BearerLaw for EnhancedBdp {
                 break;
             }
         }
-        for _ in 0..others.min(FILL_PERIODS as u64) {
-            if let Some(carried) = self.carried_bytes.get_mut(self.turn) {
-                *carried = 0;
-            }
-            self.turn = (self.turn + 1) % FILL_PERIODS;
-        }
-        self.turn = (self.turn + (others.saturating_sub(FILL_PERIODS as u64) % FILL_PERIODS as u64) as usize)
-            % FILL_PERIODS;
+        self.carried.push_repeated(0, others);
         self.last = waited.last();
         waited.count
     }
