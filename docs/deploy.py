@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of docs/deploy.md out of result folders: `docs/deploy.py DIR...`; with `--write` they replace those of the page.
 
-DIR are folders of `qdelay run 5g/deploy`, `5g/deploy-nr` and `5g/deploy-ideal`, any or all; `--write` needs the three. The criterion is that
+DIR are folders of `qdelay run 5g/deploy`, `5g/deploy-nr`, `5g/deploy-ideal` and `5g/n78-call`, any or all; `--write` needs the four. The criterion is that
 of docs/deploy.md, where it stands in words. Needs Python 3.10, docs/tables.py beside it, and nothing else.
 """
 
@@ -17,6 +17,7 @@ PAGE = pathlib.Path(__file__).with_name("deploy.md")
 BASE = "no pacer"
 REFERENCE_OF_F1 = "ddds, BoDe 75 ms"  # without F1-U no reports come, so that it is as no pacer
 IDEAL = "ideal PDCP"
+N78 = "n78, "
 # Label of cell.f1, heading of its table.
 PLACES = {
     "one box": "One box, PDCP of the standard",
@@ -25,9 +26,14 @@ PLACES = {
     "2 ms": "F1-U with 2 ms",
     "5 ms": "F1-U with 5 ms",
     IDEAL: "One box, with the ideal PDCP (LTE alone)",
+    N78 + "one box": "n78, one box",
+    N78 + "0.5 ms": "n78, F1-U with 0.5 ms",
+    N78 + "1 ms": "n78, F1-U with 1 ms",
+    N78 + "2 ms": "n78, F1-U with 2 ms",
+    N78 + "5 ms": "n78, F1-U with 5 ms",
 }
 # Places of the tables of figures.
-IN_FULL = ("one box", "1 ms", "5 ms")
+IN_FULL = ("one box", "1 ms", "5 ms", N78 + "one box", N78 + "2 ms")
 CONTROLS = {"cubic": "Cubic", "bbr": "BBR"}
 # Name: the figure of a case, whether the bound is the least that is met, the bound.
 CALL = ("call", "groups.voip.total_ms.p99", False, 50)
@@ -44,15 +50,19 @@ def read(folders):
     for folder in folders:
         summary = read_json(pathlib.Path(folder) / "summary.json", "a folder that 'qdelay run 5g/deploy' has completed")
         names = {axis["name"] for axis in summary["axes"]}
-        if not {"cell.ue.channel", "flow.bulk.transport", "variant"} <= names:
-            stop(f"{folder}: not of 5g/deploy, 5g/deploy-nr or 5g/deploy-ideal")
+        n78 = {"cell.tdd", "cell.prbs"} <= names
+        if not {"flow.bulk.transport", "variant"} <= names or not (n78 or "cell.ue.channel" in names):
+            stop(f"{folder}: not of 5g/deploy, 5g/deploy-nr, 5g/deploy-ideal or 5g/n78-call")
         nr = summary.get("scenario", "").endswith("-nr") or "NR" in summary.get("title", "")
         for case in summary["cases"]:
             of = case["labels"]
             place = of.get("cell.f1", IDEAL)
             if place == "one box" and of["variant"] == REFERENCE_OF_F1:
                 continue
-            channel = ("NR " if nr else "") + of["cell.ue.channel"]
+            if n78:
+                place, channel = N78 + place, f"{of['cell.prbs']} {of['cell.tdd']}"
+            else:
+                channel = ("NR " if nr else "") + of["cell.ue.channel"]
             key = (place, of["variant"], of["flow.bulk.transport"], channel)
             figures = {path: figure(case, path) for path in (CALL_MEAN, *(bound[1] for bound in BOUNDS))}
             cases.setdefault(key, {})[of["seed"]] = figures
@@ -151,7 +161,7 @@ def main():
     found = read(options.folder)
     places = distinct(found, 0)
     if options.write and (set(places) != set(PLACES) or len(distinct(found, 3)) < 6):
-        stop("--write: expected the folders of 5g/deploy, 5g/deploy-nr and 5g/deploy-ideal")
+        stop("--write: expected the folders of 5g/deploy, 5g/deploy-nr, 5g/deploy-ideal and 5g/n78-call")
     tables = {}
     for place, heading in PLACES.items():
         if place in places:
@@ -161,7 +171,7 @@ def main():
         if place in places:
             for control in CONTROLS:
                 header, rows = in_full(found, place, control)
-                tables["Figures", header[0]] = table(header, rows)
+                tables["Figures of n78" if place.startswith(N78) else "Figures", header[0]] = table(header, rows)
     put(PAGE, tables, options.write)
 
 

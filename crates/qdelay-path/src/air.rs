@@ -75,6 +75,13 @@ impl Air {
             Air::Up(_) => None,
         }
     }
+    /// [`Cell::hold_back`]; no pacer is above the queue of a UE.
+    #[inline]
+    pub(crate) fn hold_back(&mut self, now: Time, bearer: usize, bytes: u64) {
+        if let Air::Down(cell) = self {
+            cell.hold_back(now, bearer, bytes);
+        }
+    }
     pub(crate) fn inside(&self) -> Backlog {
         match self {
             Air::Down(cell) => cell.inside(),

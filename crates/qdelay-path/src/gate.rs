@@ -30,6 +30,8 @@ pub(crate) struct Gate {
     pub(crate) refused: Option<Box<Refused>>,
     /// The bearer of a cell whose reports are all that its law hears, each at once: they may come late.
     pub(crate) bearer: Option<(NodeId, u32)>,
+    /// The bearer of a cell that the packets go to next, at once or over F1.
+    pub(crate) below: Option<(NodeId, u32)>,
     pub(crate) next: NodeId,
     /// The next node is a link, which takes packets through the gate when it is free.
     pub(crate) pulled: bool,
@@ -62,6 +64,7 @@ impl Gate {
             clock: None,
             refused: None,
             bearer: None,
+            below: None,
         }
     }
     /// The head that is refused; `None` where it can change by more than an arrival.

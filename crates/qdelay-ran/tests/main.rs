@@ -15,6 +15,7 @@ mod cell_facts;
 mod cell_model;
 mod cell_properties;
 mod cell_slices;
+mod held_back;
 mod pdcp;
 mod radio_windows;
 mod rlc_bearer;

@@ -8,6 +8,7 @@ use super::slices::{self, SlicePart};
 use super::viewers::{self, Viewer};
 use super::{Options, by, series};
 use qdelay_core::component::Registry;
+use qdelay_study::cautions;
 use qdelay_study::coinciding;
 use qdelay_study::confidence;
 use qdelay_study::given_rate::has_given_rate;
@@ -53,6 +54,9 @@ struct Main<'a> {
     /// Labels under which all figures are equal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     coinciding: Vec<String>,
+    /// Cases whose figures say less than they seem to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cautions: Vec<String>,
     /// Groups whose bit rate is given, so that it does not tell how they fared.
     given_rates: Vec<&'a str>,
 }
@@ -191,6 +195,9 @@ impl Document {
             by_percents: by_percents.iter().map(|percent| Short(*percent)).collect(),
             by_left_out,
             coinciding: coinciding_labels(study),
+            cautions: cautions::lines(
+                &study.cases.iter().map(|placed| study.figures(placed)).collect::<Vec<_>>(),
+            ),
             given_rates: given_rates(study, &options.registry),
         };
         let main = json(&main);

@@ -9,6 +9,7 @@ use crate::scenario::Scenario;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_path::stack::Place;
 use qdelay_path::{CellUsage, Split};
+use qdelay_ran::rlc::Mode;
 use qdelay_record::{DelayHistogram, Occupancy};
 use std::collections::BTreeMap;
 
@@ -364,7 +365,11 @@ impl DelayBreakdown {
             };
             (format!("{}/{}", ue.name, spec.name), figures)
         });
+        let is_ideal =
+            |spec: &BearerSpec| spec.rlc.pdcp.is_none() && !matches!(spec.rlc.mode, Mode::Transparent { .. });
+        let ideal = cell.bearers().filter(|(_, spec)| is_ideal(spec)).count() as u64;
         outcome.measures.cell = Some(CellFigures {
+            ideal_pdcp_bearers: (ideal > 0).then_some(ideal),
             tti_ms: self.tti.as_millis_f64(),
             stages: stages
                 .iter()

@@ -375,6 +375,8 @@ impl<'a> Measurement<'a> {
             });
             if let Some(cell) = &mut outcome.measures.cell {
                 cell.slices = slices.collect();
+                // What a slice may not use would count as held back.
+                cell.rbs_held_back_share = cell.rbs_held_back_share.filter(|_| cell.slices.is_empty());
                 let air = usage.air.iter().zip(&before.air).map(|(now, before)| now.since(before));
                 let named = spec.ues.iter().zip(air);
                 cell.air = named

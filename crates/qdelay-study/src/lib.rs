@@ -10,7 +10,7 @@
 //! | [`lists`] | lists of components in command-line options |
 //! | [`cost`] | CPU time, elapsed time and memory of runs |
 //! | [`results`] | contents of the files in a result folder |
-//! | [`expect`] | expectations of results |
+//! | [`expect`], [`cautions`] | expectations of results; cases whose figures say less than they seem to |
 //! | [`same_runs`], [`confidence`], [`intervals`] | equal runs; confidence of a mean; means and differences over seeds |
 //! | [`tables`] | results as tables for data frames, as CSV and as Parquet |
 //!
@@ -39,6 +39,7 @@
 //! # Ok::<(), qdelay_study::InputError>(())
 //! ```
 
+pub mod cautions;
 pub mod coinciding;
 pub mod confidence;
 #[cfg(feature = "engine")]

@@ -523,7 +523,7 @@ fn figures_of_a_cell_are_consistent() {
     assert_eq!(cell.rbs_used + cell.rbs_wasted + cell.rbs_unfit, cell.rbs_offered);
     assert_eq!(cell.rbs_repeated, 0);
     let names: Vec<&str> = cell.stages.keys().map(String::as_str).collect();
-    assert_eq!(names, ["air", "reassembly", "rlc", "sdap"]);
+    assert_eq!(names, ["air", "reassembly", "reordering", "rlc", "sdap"]);
     // The mean delays of the stages add up to the mean one-way delay, except for the delay behind the cell.
     let sum: f64 = cell.stages.values().map(|stage| stage.mean).sum();
     assert!((sum + 10.0 - case.one_way_delay_ms.mean).abs() < 0.05, "{sum} {}", case.one_way_delay_ms.mean);

@@ -116,7 +116,7 @@ fn stages_of_an_uplink_call_add_up_to_its_delay() {
     let sum: f64 = up.stages.values().map(|stage| stage.mean).sum();
     assert!((sum - up.total_ms.mean).abs() < 0.01, "{sum} {}", up.total_ms.mean);
     let names: Vec<&str> = up.stages.keys().map(String::as_str).collect();
-    assert_eq!(names, ["air", "grant", "queue", "reassembly", "request"]);
+    assert_eq!(names, ["air", "grant", "queue", "reassembly", "reordering", "request"]);
     // A packet every 20 ms and an occasion every 10 ms: each packet arrives just too late for an occasion.
     assert_eq!(
         (up.stages["request"].mean, up.stages["grant"].mean, up.stages["queue"].mean),

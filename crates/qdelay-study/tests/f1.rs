@@ -58,6 +58,31 @@ fn a_split_base_station_delays_packets_and_reports() {
     assert!(standard < some, "what is on its way is accounted for: {standard} {some}");
 }
 
+/// A window of one packet whose reports are late leaves most resource blocks unused while a download waits above it, in one box and over F1; most TTIs
+/// have no data at all. Without a pacer, and where the source has no more to send, as many are unused, and what is held back is below what a table names.
+#[test]
+fn what_a_pacer_holds_back_is_counted() {
+    let figures = |keys: &str| {
+        let case = one(keys);
+        (unused(&case), case.cell.as_ref().unwrap().rbs_held_back_share.unwrap())
+    };
+    for f1 in ["none", "standard:delay=4ms"] {
+        let (unused, held_back) =
+            figures(&format!("pacer = \"credit:window=1b\"\nfeedback_delay = \"3ms\"\nf1 = \"{f1}\""));
+        // The call leaves blocks too, and begins before the download has data above it.
+        assert!(
+            unused > 0.4 && held_back > unused - 0.01 && held_back <= unused,
+            "{f1}: {held_back} of {unused}"
+        );
+        assert_eq!(figures(&format!("f1 = \"{f1}\"")).1, 0.0, "{f1}");
+    }
+    let slow = "[[flow]]\nname = \"slow\"\ntransport = \"udp:1mbit\"\n[run]\nduration = \"5s\"";
+    let text = format!("[cell]\ntechnology = \"nr\"\nchannel = \"mcs:9\"\npacer = \"e5g-bdp\"\n{slow}");
+    let cell = results(&text).cases.remove(0).measures.cell.clone().unwrap();
+    assert!(cell.rbs_unused_share > 0.7, "{}", cell.rbs_unused_share);
+    assert!(cell.rbs_held_back_share.unwrap() < 0.05, "{:?}", cell.rbs_held_back_share);
+}
+
 /// A packet lost on F1-U has a PDCP number already, so its loss is a hole that the UE waits for.
 #[test]
 fn what_f1_loses_is_a_hole_at_the_ue() {
@@ -84,7 +109,10 @@ fn what_cannot_be_between_the_units_is_refused_by_line_and_key() {
     refused("f1 = \"standard:loss=100%\"", "0% to 99%");
     refused("f1 = \"standard:ddds_loss=100%\"", "0% to 99%");
     refused("f1 = \"ideal:delay=200ms\"", "0s to 100ms");
-    refused("f1 = \"standard\"", "line 2: cell.f1: 'standard': the delivery status reports PDCP numbers");
+    refused(
+        "pdcp = \"ideal\"\nf1 = \"standard\"",
+        "line 3: cell.f1: 'standard': the delivery status reports PDCP numbers",
+    );
     refused(
         "pdcp = \"standard:drop_before=on\"\nf1 = \"ideal:delay=1ms\"",
         "line 3: cell.f1: 'ideal:delay=1ms': the queue in the distributed unit is behind the PDCP",

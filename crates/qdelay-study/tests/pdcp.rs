@@ -136,7 +136,7 @@ fn timers_without_effect_give_a_warning() {
 /// gap also stalls for t-Reordering; with drops in front of PDCP there are no stalls.
 #[test]
 fn drops_of_the_queue_stall_behind_pdcp_only() {
-    let ideal = one("");
+    let ideal = one("pdcp = \"ideal\"");
     let standard = one("pdcp = \"standard:t_reordering=50ms\"");
     let before = one("pdcp = \"standard:t_reordering=50ms:drop_before=on\"");
     let out_of_order = one("pdcp = \"standard:out_of_order_delivery=on\"");
@@ -186,7 +186,7 @@ fn discards_by_timer_count_under_their_reason() {
 #[test]
 fn packets_that_overtake_behind_pdcp_wait_at_the_ue() {
     let queue = "rlc_qdisc = \"priority\"";
-    let ideal = one(queue);
+    let ideal = one(&format!("pdcp = \"ideal\"\n{queue}"));
     let standard = one(&format!("pdcp = \"standard:ciphering=off:t_reordering=1000ms\"\n{queue}"));
     let mean = |case: &CaseSummary| case.groups["call"].total_ms.unwrap().mean;
     assert!(mean(&ideal) < 10.0, "{}", mean(&ideal));

@@ -6,6 +6,7 @@ pub mod figures;
 
 use crate::cli::By;
 use figures::{Point, ROWS};
+use qdelay_study::cautions;
 use qdelay_study::coinciding;
 use qdelay_study::confidence;
 use qdelay_study::results::{AxisFile, CaseSummary, ExpectResult, Summary};
@@ -60,7 +61,8 @@ pub fn tables(summary: &Summary, more: &str, wanted: Wanted<'_>) -> String {
     if points.len() > ROWS {
         let _ = writeln!(text, "... and {} more in {more}", points.len() - ROWS);
     }
-    for sentence in &summary.unverified {
+    let cautions = cautions::lines(&summary.cases.iter().collect::<Vec<_>>());
+    for sentence in summary.unverified.iter().chain(&cautions) {
         let _ = writeln!(text, "{}", one_line(sentence));
     }
     let Summary { axes, cases, differences, population, .. } = summary;

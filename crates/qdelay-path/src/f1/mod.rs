@@ -60,10 +60,10 @@ const RATE: Typed<bool> = Typed::new(
     "Frames have the desired data rate: the average of what the bearer could have sent in its last 10 TTIs with data.",
 )
 .source("TS 38.425 clause 5.5.2.2 (optional)");
-const BUFFER: Typed<Span> = Typed::new(
+const BUFFER: Typed<Option<Span>> = Typed::new(
     "buffer",
-    "5ms",
-    "The desired buffer size is the desired data rate times this, and a full packet at least; of pacer ddds.",
+    "",
+    "The desired buffer size is the desired data rate times this, and a full packet at least; of pacer ddds. Where it is not given 5ms, a period and a round trip: what is sent until the next status can be followed is on its way.",
 )
 .within("100us", "10s")
 .source("none: TS 38.425 leaves it to the DU");
@@ -90,6 +90,11 @@ pub static F1_COMPONENTS: &[&Component] = &[&NONE, &IDEAL, &STANDARD];
 
 /// The period where neither a period nor polls are given.
 const USUAL_PERIOD: Span = Span::from_millis(5);
+
+/// The time for the desired buffer size where none is given: the RLC has data for 5 ms while packets that a delivery status asked for are on their way.
+fn usual_buffer(delay: Span, period: Option<Span>) -> Span {
+    Span::from_millis(5) + period.unwrap_or(Span::ZERO) + delay * 2
+}
 
 /// Connection between the unit of SDAP, PDCP and pacer and that of the RLC.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,14 +138,15 @@ impl F1Spec {
             return F1Spec::Ideal(delay);
         }
         let poll = arguments.get(&POLL);
+        let period = arguments.get(&PERIOD).or(if poll.is_none() { Some(USUAL_PERIOD) } else { None });
         F1Spec::Standard(F1Setting {
             delay,
-            period: arguments.get(&PERIOD).or(if poll.is_none() { Some(USUAL_PERIOD) } else { None }),
+            period,
             poll,
             loss: arguments.get(&LOSS),
             ddds_loss: arguments.get(&DDDS_LOSS),
             has_rate: arguments.get(&RATE),
-            buffer: arguments.get(&BUFFER),
+            buffer: arguments.get(&BUFFER).unwrap_or(usual_buffer(delay, period)),
         })
     }
     /// The one-way delay.

@@ -5,9 +5,10 @@
 //! listens to.
 
 use super::Path;
-use crate::node::{CellNode, Hearer, Role};
+use crate::node::{CellNode, Hearer, Node, Role};
 use crate::{NodeId, Observer, Pacer, Served, Signal, Signals};
 use alloc::vec;
+use alloc::vec::Vec;
 use qdelay_core::pacer::Waited;
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{DropReason, Packet, Span, Time};
@@ -165,6 +166,45 @@ impl<Q: Qdisc> Path<Q> {
             }
             self.nodes[index].role.return_cell(node);
         }
+    }
+
+    /// Updates the bearer below each gate.
+    pub(super) fn find_bearers_below(&mut self) {
+        let bearer = |id: NodeId| match &self.nodes[id.index()].role {
+            Role::Queue(queue) if matches!(self.nodes[queue.puller.index()].role, Role::Cell(_)) => {
+                Some((queue.puller, queue.place))
+            }
+            _ => None,
+        };
+        let below = |node: &Node<Q>| match &node.role {
+            Role::Gate(gate) => match &self.nodes[gate.next.index()].role {
+                Role::F1(f1) => bearer(f1.next),
+                _ => bearer(gate.next),
+            },
+            _ => None,
+        };
+        let found: Vec<_> = self.nodes.iter().map(below).collect();
+        for (node, below) in self.nodes.iter_mut().zip(found) {
+            if let Role::Gate(gate) = &mut node.role {
+                gate.below = below;
+            }
+        }
+    }
+
+    /// The gate `id` has run: tells the cell below how much it holds back.
+    #[inline]
+    pub(super) fn hold_back(&mut self, id: NodeId, now: Time) {
+        let gate = self.nodes[id.index()].role.gate();
+        let Some((cell, bearer)) = gate.below else { return };
+        let bytes = match gate.is_blocked {
+            true => gate.inputs.nodes.iter().map(|input| self.backlog_bytes(*input)).sum(),
+            false => 0,
+        };
+        self.nodes[cell.index()].role.cell_mut().cell.hold_back(now, bearer as usize, bytes);
+    }
+
+    fn backlog_bytes(&self, queue: NodeId) -> u64 {
+        self.nodes[queue.index()].role.queue().backlog().bytes
     }
 
     /// All reports that have waited are told, and none waits, before listeners change.

@@ -28,7 +28,10 @@ impl<Q: Qdisc> Path<Q> {
                 self.set_due(id, now, now);
                 self.push(next, packet, now, observer);
             }
-            None => self.set_to_deadline(id, now),
+            None => {
+                self.hold_back(id, now);
+                self.set_to_deadline(id, now);
+            }
         }
     }
 

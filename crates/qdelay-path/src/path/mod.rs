@@ -126,6 +126,7 @@ impl<Q: Qdisc> Path<Q> {
             }
         }
         path.find_hearers();
+        path.find_bearers_below();
         path
     }
 

@@ -182,6 +182,7 @@ impl<Q: Qdisc> Path<Q> {
             }
         }
         self.find_hearers();
+        self.find_bearers_below();
         self.set_due(node, now, now);
         self.run(now, observer);
         Ok(())

@@ -6,6 +6,7 @@ use super::air::Air;
 use super::duplex::Duplex;
 use super::guarantees::Guarantees;
 use super::handover::next_handover;
+use super::held_back::HeldBack;
 use super::slicing::Slicing;
 use super::{BearerState, Cell, CellError, CellSetting, LEAST_BYTES, Ue, setting};
 use crate::harq::Blocks;
@@ -120,6 +121,7 @@ impl Cell {
             plan: Vec::new(),
             order: Vec::new(),
             told: vec![0; bearers.len()],
+            held_back: HeldBack::new(bearers.len()),
             slicing,
             ues,
             bearers,

@@ -50,6 +50,7 @@ mod drx;
 mod duplex;
 mod guarantees;
 mod handover;
+mod held_back;
 pub(crate) mod host;
 pub(crate) mod partition;
 mod reports;
@@ -78,6 +79,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use duplex::Duplex;
 use guarantees::Guarantees;
+use held_back::HeldBack;
 use host::Output;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::pacer::{Served, Waited};
@@ -153,6 +155,9 @@ pub struct CellUsage {
     pub unfit_rbs: u64,
     /// Used resource blocks that repeated an earlier transport block.
     pub repeated_rbs: u64,
+    /// Unused resource blocks, wasted or unfit, that data above the bearers could have filled, which a pacer held back
+    /// ([`Cell::hold_back`]). Not counted in a cell with slices.
+    pub held_back_rbs: u64,
     /// Bytes that the offered resource blocks would have carried for the served UEs, weighted by the resource blocks of each
     /// (in a TTI without served UEs: for the UE served last). Based on the channel known to the scheduler.
     pub offered_bytes: u64,
@@ -170,6 +175,7 @@ impl CellUsage {
             wasted_rbs: self.wasted_rbs.saturating_sub(earlier.wasted_rbs),
             unfit_rbs: self.unfit_rbs.saturating_sub(earlier.unfit_rbs),
             repeated_rbs: self.repeated_rbs.saturating_sub(earlier.repeated_rbs),
+            held_back_rbs: self.held_back_rbs.saturating_sub(earlier.held_back_rbs),
             offered_bytes: self.offered_bytes.saturating_sub(earlier.offered_bytes),
             sent_bytes: self.sent_bytes.saturating_sub(earlier.sent_bytes),
         }
@@ -224,6 +230,7 @@ pub struct Cell {
     order: Vec<u32>,
     /// The slices, if the cell is divided.
     slicing: Option<Box<Slicing>>,
+    held_back: HeldBack,
 }
 
 #[derive(Clone, Debug)]
@@ -365,8 +372,14 @@ impl Cell {
     /// Usage of the resource blocks from the beginning of the run to `now`, including idle TTIs and the TTI that begins at
     /// `now`. The cost grows with the time since the last TTI with data.
     pub fn usage(&self, now: Time) -> CellUsage {
+        let until = self.clock.after(now);
+        if !self.held_back.is_empty() && self.slicing.is_none() {
+            let (mut account, mut ues) = (self.account.clone(), self.ues.clone());
+            self.held_back.idle(until, (&mut account, &mut ues), &self.grid, self.clock, &self.bearers);
+            return account.usage;
+        }
         let last = self.ues.get(self.account.last_ue as usize).map(|ue| (&ue.radio, ue.is_constant));
-        self.account.until(self.clock.after(now), &self.grid, self.clock, last)
+        self.account.until(until, &self.grid, self.clock, last)
     }
 
     /// Statistics of the blocks of each UE, and of its time, until `now`; empty in a cell whose settings need
@@ -397,6 +410,9 @@ impl Cell {
     fn count_idle(&mut self, until: u64) {
         if let Some(slicing) = &mut self.slicing {
             slicing.idle(self.account.next, until, &self.grid);
+        } else if !self.held_back.is_empty() {
+            let Cell { account, grid, clock, ues, bearers, held_back, .. } = self;
+            return held_back.idle(until, (account, ues), grid, *clock, bearers);
         }
         if let Some(ue) = self.ues.get_mut(self.account.last_ue as usize) {
             let idle = Idle { radio: &mut ue.radio, is_constant: ue.is_constant };

@@ -306,10 +306,15 @@ impl Cell {
             let last = &mut self.ues[self.account.last_ue as usize];
             frame.bytes(last.radio.known(self.clock.time(self.account.next - 1)), frame.all())
         };
+        let held_back_rbs = match left > 0 && !self.held_back.is_empty() {
+            true => self.held_back_rbs(frame, left),
+            false => 0,
+        };
         let usage = &mut self.account.usage;
         usage.offered_rbs += all;
         usage.used_rbs += filled.rbs;
         usage.repeated_rbs += filled.repeated_rbs;
+        usage.held_back_rbs += held_back_rbs;
         if left > 0 {
             match !filled.is_kept && is_content {
                 true => usage.wasted_rbs += left,

@@ -73,6 +73,7 @@ function notices() {
   }
   if (data.series === "first") lines.push("Time series of the first seed of each point only, to keep this file small.");
   if (data.series === "none") lines.push("Without time series, to keep this file small: a report of fewer cases has them.");
+  lines.push(...(data.cautions || []));
   lines.push(...(data.coinciding || []));
   if (data.by_left_out) lines.push("UEs and flows of the first cases only, to keep this file small.");
   if (data.percentile_of > 1) lines.push(`Distributions have one of ${data.percentile_of} of their percentiles, to keep this file small.`);

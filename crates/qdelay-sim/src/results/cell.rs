@@ -28,6 +28,12 @@ entity! {
         pub rbs_repeated: u64,
         /// Wasted and unfit over offered.
         pub rbs_unused_share: f64,
+        /// Unused resource blocks that data above the RLC could have filled, which a pacer held back, over offered; null with slices.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub rbs_held_back_share: Option<f64>,
+        /// Number of bearers with the ideal PDCP, which no stack has; null without any.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub ideal_pdcp_bearers: Option<u64>,
         /// How full each bearer was, by `UE/bearer`.
         pub bearers: BTreeMap<String, BearerFigures>,
         /// From arrival at the node until the UE handed the packet up: all stages but `n3` together.
@@ -202,14 +208,16 @@ impl PdcpFigures {
 impl CellFigures {
     /// The usage of its resource blocks; other fields stay empty.
     pub(crate) fn from_usage(usage: CellUsage) -> CellFigures {
-        let unused = (usage.wasted_rbs + usage.unfit_rbs) as f64;
+        let share =
+            |rbs: u64| if usage.offered_rbs == 0 { 0.0 } else { rbs as f64 / usage.offered_rbs as f64 };
         CellFigures {
             rbs_offered: usage.offered_rbs,
             rbs_used: usage.used_rbs,
             rbs_wasted: usage.wasted_rbs,
             rbs_unfit: usage.unfit_rbs,
             rbs_repeated: usage.repeated_rbs,
-            rbs_unused_share: if usage.offered_rbs == 0 { 0.0 } else { unused / usage.offered_rbs as f64 },
+            rbs_unused_share: share(usage.wasted_rbs + usage.unfit_rbs),
+            rbs_held_back_share: Some(share(usage.held_back_rbs)),
             ..CellFigures::default()
         }
     }

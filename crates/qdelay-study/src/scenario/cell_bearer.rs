@@ -10,7 +10,7 @@ use qdelay_core::pacer::{AnyPacer, PacerSetting, SizeUnit};
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_path::{F1Spec, PullOrder};
 use qdelay_ran::pdcp::PdcpSetting;
-use qdelay_ran::rlc::RlcSetting;
+use qdelay_ran::rlc::{Mode, RlcSetting};
 use qdelay_ran::tables::qos::QosClass;
 use qdelay_sim::{BearerSpec, GateSpec, QosFlowSpec, UpfSpec};
 
@@ -126,6 +126,9 @@ impl Cell {
         effective_rlc: Effective<'_, values::Rlc>,
         queue: Effective<'_, Qdisc>,
     ) -> Result<RlcSetting, Fault> {
+        if !pdcp.is_given() && matches!(rlc.mode, Mode::Transparent { .. }) {
+            return Ok(rlc);
+        }
         let built = PdcpSetting::build(&pdcp.value().0, &rlc.mode);
         let built = built.map_err(|message| pdcp.fault(format!("'{}': {message}", pdcp.text())))?;
         let Some(setting) = built else { return Ok(rlc) };

@@ -73,8 +73,8 @@ const PACER_INTERVAL: Declared =
     key("0s", "Interval at which pacers decide; 0: at every event.").within("0s", "10s");
 const RLC: Declared = key("um", "Radio link control: unacknowledged, acknowledged or transparent mode.");
 const PDCP: Declared = key(
-    "ideal",
-    "Packet data convergence protocol. ideal numbers packets as they leave the RLC's queue; standard numbers them in front of it and makes the UE wait for missing ones.",
+    "standard",
+    "Packet data convergence protocol. standard numbers packets in front of the RLC's queue and makes the UE wait for missing ones; ideal numbers them as they leave it, which no stack does. None in transparent mode and in cells that count packets.",
 );
 const RLC_QDISC: Declared = key("taildrop", "Queue discipline of the RLC.");
 const RLC_LIMIT: Declared = key(

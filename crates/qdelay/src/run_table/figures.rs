@@ -11,8 +11,8 @@ use qdelay_terminal::text_table::{self, Column, milliseconds};
 use std::collections::BTreeSet;
 
 const CELL_NOTE: &str = "\
-mean delay by stage in ms: n3, upf, sdap, rlc waiting; air from first byte taken to first part received; reasm. until whole.
-in TTI: share of packets whose last byte was taken within a TTI of their arrival at the node; R: rating of calls.
+mean delay by stage in ms: n3, upf, sdap, rlc waiting; air from first byte taken to first part received; reasm. until whole;
+reord. in the UE's PDCP. in TTI: share of packets whose last byte was taken within a TTI of their arrival at the node; R: rating of calls.
 ";
 
 const UPLINK_NOTE: &str = "\
@@ -258,7 +258,11 @@ fn of_cell(stages: &[&'static str]) -> Vec<Figure> {
     };
     let stage = |stage: &&'static str| {
         let name = *stage;
-        let heading = if name == "reassembly" { "reasm." } else { name };
+        let heading = match name {
+            "reassembly" => "reasm.",
+            "reordering" => "reord.",
+            _ => name,
+        };
         let mean = move |group: &GroupFigures| group.stages.as_ref()?.get(name).map(|delay| delay.mean);
         Figure::new(heading, milliseconds, move |case, group| {
             Some(case.groups.get(group).and_then(mean).unwrap_or(0.0))
