@@ -10,7 +10,7 @@ use crate::{NodeId, Observer, Pacer, Served, Signal, Signals};
 use alloc::vec;
 use qdelay_core::pacer::Waited;
 use qdelay_core::qdisc::{Backlog, Qdisc};
-use qdelay_core::{DropReason, Packet, Span, Time};
+use qdelay_core::{DropReason, Packet, PduSet, Span, Time};
 use qdelay_ran::{Source, Split};
 
 impl<Q: Qdisc> Path<Q> {
@@ -202,6 +202,12 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     fn head(&self, bearer: usize) -> Option<Time> {
         let queue = self.path.nodes[self.queues[bearer].index()].role.queue();
         queue.head().map(|packet| packet.arrival)
+    }
+    fn next_packet(&self, bearer: usize) -> Option<Packet> {
+        self.path.nodes[self.queues[bearer].index()].role.queue().head().copied()
+    }
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        self.observer.pdu_set(packet)
     }
     #[inline]
     fn pull(&mut self, bearer: usize) -> Option<Packet> {

@@ -38,7 +38,7 @@ impl Cell {
         };
         let guarantees = Guarantees::new(&setting)?.map(Box::new);
         let (mut ues, mut bearers, mut rlcs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut services = Vec::new();
+        let (mut services, mut budgets) = (Vec::new(), Vec::new());
         let has_air = setting.has_air();
         let by_snr = matches!(setting.harq.decoding, Decoding::Snr { .. });
         // Each UE has its own name for random streams, so that another UE changes no draw of this one.
@@ -76,8 +76,12 @@ impl Cell {
                 air: has_air
                     .then(|| Box::new(Air::new(setting.harq.processes, of.drx, of.handover.clone(), other))),
             });
-            for (bearer, &setting::BearerSetting { rlc, service }) in of.bearers.iter().enumerate() {
-                services.push(service);
+            for (bearer, setting::BearerSetting { rlc, service, budgets: of_flows }) in
+                of.bearers.iter().enumerate()
+            {
+                let rlc = *rlc;
+                services.push(*service);
+                budgets.push(of_flows.clone());
                 let mut rlc_bearer =
                     Bearer::new(rlc).map_err(|error| CellError::Rlc { ue, bearer, error })?;
                 if of.handover.is_some() {
@@ -101,6 +105,7 @@ impl Cell {
             harq: setting.harq,
             sharing: setting.sharing,
             services,
+            budgets,
             urgency: setting.scheduler.by_delay(),
             guarantees,
             air: setting.air_span(),

@@ -82,7 +82,7 @@ use host::Output;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::pacer::{Served, Waited};
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Packet, Random, Span, Time};
+use qdelay_core::{DropReason, Packet, PduSet, Random, Span, Time};
 use slicing::Slicing;
 
 /// The smallest block worth its headers, in bytes; for a bearer with less data than that, the data it has. It holds the
@@ -112,6 +112,17 @@ pub trait Source {
     /// delay; `None` for an empty queue. The default is `None`.
     fn head(&self, bearer: usize) -> Option<Time> {
         let _ = bearer;
+        None
+    }
+    /// The next packet to be pulled from the queue of `bearer`, for a scheduler that decides by the deadlines of packets; `None` for an
+    /// empty queue. The default is `None`.
+    fn next_packet(&self, bearer: usize) -> Option<Packet> {
+        let _ = bearer;
+        None
+    }
+    /// The PDU set of a packet of a bearer; the default is `None`: it belongs to none.
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        let _ = packet;
         None
     }
     /// Takes the next packet from the queue of `bearer`, which may drop others before it. [`Packet::arrival`] is the time at
@@ -187,6 +198,8 @@ pub struct Cell {
     /// Quality of service of each bearer; `urgency`: the measure by which the scheduler decides by delay, if
     /// it does.
     services: Vec<Service>,
+    /// The packet delay budgets of the QoS flows of each bearer, by QFI.
+    budgets: Vec<Vec<(u16, Span)>>,
     urgency: Option<Urgency>,
     /// Guaranteed bit rates, if any bearer has one.
     guarantees: Option<Box<Guarantees>>,

@@ -18,10 +18,12 @@ use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
 pub const MAX_BEARERS: usize = 30;
 
 /// A bearer of a UE.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BearerSetting {
     pub rlc: RlcSetting,
     pub service: Service,
+    /// Packet delay budgets of its QoS flows, by QFI.
+    pub budgets: Vec<(u16, Span)>,
 }
 
 /// A UE: its channel, the cell's knowledge of that channel, and its bearers.
@@ -89,7 +91,16 @@ impl UeSetting {
     /// Adds a bearer as [`UeSetting::bearer`] does, with a class and possibly a guaranteed bit rate.
     #[must_use]
     pub fn serving(mut self, rlc: RlcSetting, service: Service) -> UeSetting {
-        self.bearers.push(BearerSetting { rlc, service });
+        self.bearers.push(BearerSetting { rlc, service, budgets: Vec::new() });
+        self
+    }
+    /// Sets the packet delay budgets of the QoS flows of the bearer that was added last, each with its QFI
+    /// ([`Packet::class`](qdelay_core::Packet::class)), for a scheduler that decides by the deadlines of packets.
+    #[must_use]
+    pub fn budgets(mut self, budgets: Vec<(u16, Span)>) -> UeSetting {
+        if let Some(bearer) = self.bearers.last_mut() {
+            bearer.budgets = budgets;
+        }
         self
     }
     /// The same UE without guaranteed bit rates.
