@@ -3,7 +3,7 @@
 use qdelay_study::intervals;
 use qdelay_study::results::{
     AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, QuantumFigures,
-    ResponsivenessFigures, SliceFigures, StreamFigures, Summary, VideoFigures, WebFigures,
+    PduSetFigures, ResponsivenessFigures, SliceFigures, StreamFigures, Summary, VideoFigures, WebFigures,
 };
 use qdelay_study::same_runs;
 use qdelay_terminal::error::one_line;
@@ -31,6 +31,12 @@ video: mean bit rate, time until the first picture, stalls, and the quality of e
 /// Note on the columns of [`of_web`].
 pub const WEB_NOTE: &str = "\
 pages: complete page loads, and the time that they took.
+";
+
+/// Note on the columns of [`of_sets`].
+pub const SETS_NOTE: &str = "\
+sets: frames as PDU sets; whole within the budget (PSDB) since their first packet came to the bottleneck; not handed up whole;
+     of whole ones the delay; with psihi, what was handed up of sets that were late or not whole.
 ";
 
 const RESPONSIVENESS_NOTE: &str = "\
@@ -180,6 +186,23 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
         figure("p99\nms", milliseconds, |(_, delay, _)| delay.p99).with_interval(),
         figure("max\nms", milliseconds, |(_, delay, _)| delay.max).gives_way(2),
         figure("lost\n%", hundredths, |(_, _, lost)| lost * 100.0),
+    ]
+}
+
+/// Columns of PDU sets.
+pub fn of_sets() -> Vec<Figure> {
+    let figure = |heading, text, of: fn(&PduSetFigures) -> Option<f64>| {
+        Figure::new(heading, text, move |case: &CaseSummary, group: &str| {
+            of(case.groups.get(group)?.pdu_sets.as_ref()?)
+        })
+    };
+    vec![
+        figure("budget\nms", tenths, |sets| sets.psdb_ms),
+        figure("in budget\n%", hundredths, |sets| Some(100.0 * sets.within_psdb?)).with_interval(),
+        figure("not whole\n%", hundredths, |sets| Some(100.0 * sets.error_rate)).with_interval(),
+        figure("set p50\nms", tenths, |sets| Some(sets.delay_ms.p50)),
+        figure("set p99\nms", tenths, |sets| Some(sets.delay_ms.p99)).with_interval(),
+        figure("useless\nMbit/s", hundredths, |sets| sets.useless_mbps).gives_way(1),
     ]
 }
 
@@ -433,12 +456,14 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
         groups.iter().filter(is_one).map(|name| name.to_string()).collect::<Vec<String>>()
     };
     let (streams, browsers) = (having(|group| group.stream.is_some()), having(|group| group.web.is_some()));
+    let with_sets = having(|group| group.pdu_sets.is_some());
     let has_uplink = having(|group| group.uplink.is_some());
-    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 10] = [
+    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 11] = [
         (Some("flows"), &groups_if(groups.len() > 1 || has_video), of_groups, ""),
         (Some("flows"), &|_| finite.clone(), of_completion(), COMPLETION_NOTE),
         (Some("flows"), &|_| streams.clone(), of_stream(), STREAM_NOTE),
         (Some("flows"), &|_| browsers.clone(), of_web(), WEB_NOTE),
+        (Some("sets"), &|_| with_sets.clone(), of_sets(), SETS_NOTE),
         (None, &has_rpm, of_responsiveness(), RESPONSIVENESS_NOTE),
         (Some("flows"), &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
         (Some("flows"), &|_| has_uplink.clone(), of_uplink(), UPLINK_NOTE),
