@@ -12,15 +12,12 @@
 //! * The end of a data burst is not marked.
 //! * A packet that the application sends again belongs to no set.
 
-use crate::{DropReason, Time};
+use crate::Time;
 
 /// Importance of the most important sets (TS 26.522 clause 4.2).
 pub const IMPORTANCE_MIN: u8 = 1;
 /// Importance of the least important sets.
 pub const IMPORTANCE_MAX: u8 = 15;
-
-/// Drop reason: another packet of the PDU set was lost or discarded.
-pub const SET_DISCARD: DropReason = DropReason::new("set_discard");
 
 /// The PDU set of a packet, and the place of the packet in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The discipline `pdu_sets` against a slow model, which keeps every packet with its set in a plain list and follows the rules of
 //! `docs/algorithms/pdu_sets.md` literally.
 
-use qdelay_core::pdu_set::SET_DISCARD;
-use qdelay_core::qdisc::{AnyQdisc, Qdisc};
+use qdelay_core::qdisc::{AnyQdisc, Qdisc, SET_DISCARD};
 use qdelay_core::{Context, DropReason, MarkReason, Packet, PduSet, Random, Sink, Time};
 use qdelay_testing::for_each_seed;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! PDU sets on a path: the discard of whole sets by PDCP against a slow model, and EDF by the deadlines of packets in closed form.
 
 use crate::common::{ms, queue};
-use qdelay_core::pdu_set::SET_DISCARD;
+use qdelay_core::qdisc::SET_DISCARD;
 use qdelay_core::{DropReason, Packet, PduSet, Random, Span, Time};
 use qdelay_path::{BearerBuffer, CellSetting, NodeId, NodeSpec, Numbering, Observer, Path, PathBuilder};
 use qdelay_ran::UeSetting;

@@ -138,3 +138,42 @@ fn a_download_beside_frames_does_not_take_their_budget() {
     println!("by packet: {file} {rest} {within:?}");
     assert!(file < 1.5 * rest && rest < 4.0 * file && within.is_some());
 }
+
+/// Frames upwards are sets in the UE's queue, of 14 packets: with `set_discard` a frame that overflows it is discarded, and less is handed
+/// up in vain.
+#[test]
+fn frames_of_an_upload_are_discarded_as_sets() {
+    let sets_of = |discard: &str| {
+        let text = format!(
+            r#"
+            [cell]
+            technology = "nr"
+            numerology = 1
+            prbs = 24
+            pdcp = "standard:out_of_order_delivery=on{discard}"
+            [cell.uplink]
+            channel = "mcs:12"
+            limit = 14
+            [[cell.ue]]
+            [[cell.ue.bearer]]
+            five_qi = 7
+            psihi = true
+            psdb = "30ms"
+            [[flow]]
+            name = "frames"
+            transport = "frames:4mbit:fps=30:noise=0.4:key_size=1"
+            direction = "up"
+            [run]
+            duration = "12s"
+            warmup = "2s"
+            "#
+        );
+        results(&text).cases.remove(0).groups["frames"].pdu_sets.clone().expect("sets")
+    };
+    let (single, whole) = (sets_of(""), sets_of(":set_discard=on"));
+    println!("{single:?}\n{whole:?}");
+    assert!(single.sets > 250 && whole.sets == single.sets && single.air_error_rate == 0.0);
+    assert!(single.error_rate > 0.0 && whole.error_rate > 0.0);
+    assert!(single.within_psdb.is_some_and(|share| share > 0.1) && whole.within_psdb >= single.within_psdb);
+    assert!(whole.useless_mbps.unwrap() < 0.5 * single.useless_mbps.unwrap());
+}

@@ -39,6 +39,7 @@ pub use flow_queues::LONGEST_FLOW;
 pub use fq_codel::FqCodelParameters;
 pub use limits::{LIMIT, LIMIT_BYTES, limit};
 pub use linux::{KernelQdisc, kernel_qdisc};
+pub use pdu_sets::SET_DISCARD;
 pub use ring::{Limit, Ring};
 pub use sfq::SfqParameters;
 

@@ -24,7 +24,7 @@
 use super::limits::{LIMIT, LIMIT_BYTES};
 use super::{FifoLaw, Ring};
 use crate::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
-use crate::pdu_set::{DiscardedSets, SET_DISCARD};
+use crate::pdu_set::DiscardedSets;
 use crate::{Context, DropReason, MarkReason, Packet, PduSet, Sink, Span};
 use alloc::boxed::Box;
 
@@ -55,6 +55,8 @@ pub static COMPONENT: Component = Component::new(
     LIMIT_BYTES.parameter(),
 ]);
 
+/// Drop reason: another packet of the PDU set was lost or discarded.
+pub const SET_DISCARD: DropReason = DropReason::new("set_discard");
 /// Drop reason: the delay budget of the packet's PDU set was over.
 pub const SET_LATE: DropReason = DropReason::new("set_late");
 /// Drop reason: the packet's PDU set was of low importance, and the queue congested or full.

@@ -9,8 +9,7 @@ use super::Path;
 use super::queues::Tally;
 use crate::node::Queue;
 use crate::{NodeId, Observer};
-use qdelay_core::pdu_set::SET_DISCARD;
-use qdelay_core::qdisc::{Backlog, Qdisc};
+use qdelay_core::qdisc::{Backlog, Qdisc, SET_DISCARD};
 use qdelay_core::{Context, DropReason, Packet, Sink, Time};
 use qdelay_ran::pdcp::DISCARD;
 

@@ -241,7 +241,11 @@ mod tests {
                 _ => NotGuaranteed,
             };
             assert_eq!(class.resource, resource, "{row:?}");
-            assert_eq!((u32::from(class.priority), u32::from(class.budget_ms)), (whole(2), whole(3)), "{row:?}");
+            assert_eq!(
+                (u32::from(class.priority), u32::from(class.budget_ms)),
+                (whole(2), whole(3)),
+                "{row:?}"
+            );
             assert!((class.loss() / row[4].parse::<f64>().unwrap() - 1.0).abs() < 1e-9, "{row:?}");
             assert_eq!(class.burst_bytes.unwrap_or(0), whole(5), "{row:?}");
         }

@@ -30,7 +30,7 @@ entity! {
         /// With `psihi`: IP bytes handed up of sets that were not complete within PSDB (complete at all, without one), Mbit/s.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub useless_mbps: Option<f64>,
-        /// Of complete sets: from the first packet's arrival at the bottleneck until the last one was handed up.
+        /// Delay of complete sets: from the first packet's arrival at the bottleneck until the last one was handed up.
         pub delay_ms: DelaySummary,
         /// Share complete within PSDB (complete at all, without one) of the sets of each importance.
         pub by_importance: BTreeMap<String, f64>,

@@ -26,7 +26,7 @@ impl Bearer {
 }
 
 /// The first key that is given.
-fn given<'a>(keys: [&'a dyn AnySetting; 3]) -> Option<&'a dyn AnySetting> {
+fn given(keys: [&dyn AnySetting; 3]) -> Option<&dyn AnySetting> {
     keys.into_iter().find(|setting| setting.is_given())
 }
 

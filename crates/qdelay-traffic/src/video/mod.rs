@@ -67,9 +67,9 @@ pub enum Control {
 /// Importance of frames as PDU sets, 1 (the most important) to 15 (TS 26.522 clause 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Importance {
-    /// Of key frames, without which later frames cannot be decoded.
+    /// Key frames, without which later frames cannot be decoded.
     pub key: u8,
-    /// Of other frames.
+    /// Other frames.
     pub other: u8,
 }
 

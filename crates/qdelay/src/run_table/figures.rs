@@ -2,8 +2,8 @@
 
 use qdelay_study::intervals;
 use qdelay_study::results::{
-    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, QuantumFigures,
-    PduSetFigures, ResponsivenessFigures, SliceFigures, StreamFigures, Summary, VideoFigures, WebFigures,
+    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, PduSetFigures,
+    QuantumFigures, ResponsivenessFigures, SliceFigures, StreamFigures, Summary, VideoFigures, WebFigures,
 };
 use qdelay_study::same_runs;
 use qdelay_terminal::error::one_line;
