@@ -24,7 +24,7 @@ fn path(law: &str, rlc: RlcSetting, partition: Option<Partition>) -> Path {
     if let Some(partition) = partition {
         let slice = |percent, bearer| CellSlice {
             name: String::new(),
-            share: Share::from_percent(percent).unwrap(),
+            agreed: Share::from_percent(percent).unwrap().into(),
             scheduler: None,
             bearers: vec![bearer],
         };

@@ -28,7 +28,6 @@ impl Cell {
     /// The first invalid setting, with the expected value.
     pub fn new(setting: CellSetting, seed: u64, name: &str) -> Result<Cell, CellError> {
         setting.check()?;
-        let slicing = Slicing::new(&setting)?.map(Box::new);
         let tdd = match &setting.tdd {
             Some(tdd) => {
                 let special = tdd.special(&setting.carrier).map_err(|error| CellError::Tdd { error })?;
@@ -36,6 +35,15 @@ impl Cell {
             }
             None => None,
         };
+        let duplex = Duplex::new(tdd.as_ref(), &setting.carrier, setting.tti);
+        let grid = Grid {
+            tdd,
+            slots: setting.slots(),
+            carrier: setting.carrier.clone(),
+            control: setting.control,
+            unit: setting.unit,
+        };
+        let slicing = Slicing::new(&setting, &grid)?.map(Box::new);
         let guarantees = Guarantees::new(&setting)?.map(Box::new);
         let (mut ues, mut bearers, mut rlcs) = (Vec::new(), Vec::new(), Vec::new());
         let mut services = Vec::new();
@@ -124,14 +132,8 @@ impl Cell {
             ues,
             bearers,
             rlcs,
-            duplex: Duplex::new(tdd.as_ref(), &setting.carrier, setting.tti),
-            grid: Grid {
-                tdd,
-                slots: setting.slots(),
-                carrier: setting.carrier,
-                control: setting.control,
-                unit: setting.unit,
-            },
+            duplex,
+            grid,
         })
     }
 }

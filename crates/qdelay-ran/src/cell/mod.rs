@@ -61,9 +61,9 @@ pub use crate::rlc::Split;
 pub use air::AirUsage;
 pub use drx::{DrxSetting, SLEEPS};
 pub use handover::{HandoverSetting, MOVES};
-pub use partition::{CellSlice, Elastic, Fixed, PARTITIONS, Partition};
+pub use partition::{Agreed, CellSlice, Elastic, Fixed, PARTITIONS, Partition, Rrm};
 pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
-pub use slicing::{QuantumHistogram, SliceUsage};
+pub use slicing::{PolicyUsage, QuantumHistogram, SliceUsage};
 
 use crate::harq::{Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, Service, Sharing, State, Turns, Urgency};

@@ -186,7 +186,7 @@ impl CellSetting {
         CellSetting { control, ..self }
     }
     /// Sets time division duplex: slots are numbered from that of the first TTI. TTIs must then have one
-    /// slot, and the cell no slices.
+    /// slot.
     #[must_use]
     pub fn tdd(self, tdd: Option<Tdd>) -> CellSetting {
         CellSetting { tdd, ..self }
@@ -342,7 +342,7 @@ impl CellSetting {
         let has_guarantee =
             self.ues.iter().flat_map(|ue| &ue.bearers).any(|bearer| bearer.service.guaranteed.is_some());
         let is_divided = self.partition.is_some() || divides(&self.scheduler);
-        if self.tdd.is_some() && (is_divided || self.slots() > 1) {
+        if self.tdd.is_some() && self.slots() > 1 {
             return Err(CellError::TddOfSlots { tti: self.tti, slot });
         }
         let by_delay = |scheduler: &Scheduler| scheduler.by_delay().is_some();
@@ -398,7 +398,7 @@ pub enum CellError {
     },
     /// The scheduler `eqp`, which makes slices itself, in a cell with slices or for a slice.
     SchedulerOfSlice,
-    /// Time division duplex in a cell with slices, or whose TTIs have several slots.
+    /// Time division duplex in a cell whose TTIs have several slots.
     TddOfSlots {
         /// TTI of the cell.
         tti: Span,
@@ -433,6 +433,26 @@ pub enum CellError {
         rbs: u32,
         /// Smallest share in resource blocks.
         least_rbs: u32,
+    },
+    /// The averaging window of a partition is shorter than a TTI.
+    WindowOfSlices {
+        /// Averaging window of the partition.
+        window: Span,
+        /// TTI of the cell.
+        tti: Span,
+    },
+    /// A policy ratio of less than a group of resource blocks in an averaging window.
+    RatioOfNothing {
+        /// Index of the slice.
+        slice: usize,
+        /// The ratio: `dedicated`, `min` or `max`.
+        key: &'static str,
+        /// Given ratio, in millionths.
+        millionths: u32,
+        /// Resource blocks in whole groups of the window that has the fewest.
+        window_rbs: u64,
+        /// Resource blocks in a group.
+        rbg_rbs: u32,
     },
     /// A block would be repeated before its decoding can have failed.
     HarqRtt {
@@ -497,7 +517,7 @@ impl fmt::Display for CellError {
             ),
             CellError::TddOfSlots { tti, slot } => write!(
                 f,
-                "time division duplex needs TTIs of one slot, {slot}, and no slices; found a TTI of {tti}, or a partition or eqp"
+                "time division duplex needs TTIs of one slot, {slot}; found a TTI of {tti}"
             ),
             CellError::Tdd { error } => write!(f, "{error}"),
             CellError::DelayOfSlice => f.write_str(
@@ -517,6 +537,22 @@ impl fmt::Display for CellError {
                     f64::from(share.millionths()) / 10_000.0,
                     share.rounded_down(*rbs),
                     least.div_ceil(100) as f64 / 100.0
+                )
+            }
+            CellError::WindowOfSlices { window, tti } => {
+                write!(f, "an averaging window of {window}; expected at least the TTI, {tti}")
+            }
+            CellError::RatioOfNothing { window_rbs: 0, .. } => f.write_str(
+                "an averaging window without a slot that carries downlink data; expected a longer window",
+            ),
+            CellError::RatioOfNothing { key, millionths, window_rbs, rbg_rbs, .. } => {
+                let least = (u64::from(*rbg_rbs) * 1_000_000).div_ceil(*window_rbs).div_ceil(100);
+                let or_zero = if *key == "max" { "" } else { ", or 0%" };
+                write!(
+                    f,
+                    "{}% of the {window_rbs} resource blocks of an averaging window is less than a group of {rbg_rbs}; expected at least {}%{or_zero}, or a longer window",
+                    f64::from(*millionths) / 10_000.0,
+                    least as f64 / 100.0
                 )
             }
             CellError::HarqRtt { rtt, air } => {

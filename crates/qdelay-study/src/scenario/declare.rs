@@ -250,7 +250,10 @@ table! {
     /// `[[cell.slice]]`.
     pub struct Slice, SliceChange = "cell.slice", "a slice of the cell: a share of its resource blocks, and the bearers that name it" {
         name: Option<Name> = key("", "Name of the slice; required.").required().fixed();
-        share: Option<Share> = key("", "Share of the resource blocks for new data, such as \"25%\"; required.").required();
+        share: Option<Share> = key("", "Share of the resource blocks for new data, such as \"25%\"; required with the partitions fp and eqp.");
+        dedicated: Option<Percent> = key("", "Partition rrm: part of the resource blocks that is the slice's alone, even while it is idle (rRMPolicyDedicatedRatio); default: 0%.");
+        min: Option<Percent> = key("", "Partition rrm: part of the resource blocks that the slice gets before others while it has data, dedicated ones included (rRMPolicyMinRatio); default: 0%.");
+        max: Option<Share> = key("", "Partition rrm: most resource blocks of the slice (rRMPolicyMaxRatio); default: 100%.");
         scheduler: Option<Scheduler> = SCHEDULER.inherited();
     }
 }
