@@ -42,6 +42,8 @@ used, idle (unused) and lent: shares of the resource blocks that the slice was g
 below zero, borrowed, summed over the TTIs.
 ";
 
+const RATIOS_NOTE: &str = "borrowed: beyond its minimum; idle dedicated: while another slice below its maximum had data; of those granted";
+
 /// Note on the opinion score of calls.
 pub(super) const MOS_NOTE: &str = "MOS: how a call sounds by ITU-T G.107, from 1 (bad) to 4.4; packets that came too late to be played count as lost";
 const FRAME_NOTE: &str = "frame: from capture until whole at the receiver, of frames that became whole";
@@ -303,8 +305,9 @@ fn of_uplink() -> Vec<Figure> {
     ]
 }
 
-/// Columns of each slice: resource blocks granted, lent and borrowed.
-fn of_slice() -> Vec<Figure> {
+/// Columns of each slice: resource blocks granted, lent and borrowed; with policy ratios those beyond its minimum, and its dedicated ones
+/// that were idle beside a slice with data.
+fn of_slice(summary: &Summary) -> Vec<Figure> {
     let slice = |case: &CaseSummary, name: &str| case.cell.as_ref()?.slices.get(name).cloned();
     let figure = |heading, text, of: fn(&SliceFigures) -> f64| {
         Figure::new(heading, text, move |case, name| slice(case, name).as_ref().map(of))
@@ -316,16 +319,40 @@ fn of_slice() -> Vec<Figure> {
     let quantum = |heading, of: fn(QuantumFigures) -> f64| {
         Figure::new(heading, count, move |case, name| slice(case, name)?.quantum_rbs.map(of))
     };
-    vec![
+    let slices = summary.cases.iter().filter_map(|case| case.cell.as_ref()).flat_map(|cell| cell.slices.values());
+    let (mut has_quantum, mut has_ratios) = (false, false);
+    for slice in slices {
+        has_quantum |= slice.quantum_rbs.is_some();
+        has_ratios |= slice.rbs_borrowed.is_some();
+    }
+    let of_ratios = |heading, rbs: fn(&SliceFigures) -> Option<u64>| {
+        let percent = move |slice: SliceFigures| {
+            Some(100.0 * rbs(&slice)? as f64 / slice.rbs_granted.max(1) as f64)
+        };
+        Figure::new(heading, share, move |case, name| slice(case, name).and_then(percent))
+    };
+    let mut columns = vec![
         figure("share\n%", tenths, |slice| 100.0 * slice.share),
         figure("rate\nMbit/s", hundredths, |slice| slice.throughput_mbps),
         of_granted("used\n%", |slice| slice.rbs_used as f64),
         of_granted("idle\n%", |slice| (slice.rbs_wasted + slice.rbs_unfit) as f64),
         of_granted("lent\n%", |slice| slice.rbs_lent as f64),
-        quantum("quantum\nleast", |quantum| quantum.min),
-        quantum("\nmedian", |quantum| quantum.p50),
-        quantum("\nmost", |quantum| quantum.max),
-    ]
+    ];
+    if has_ratios {
+        columns.extend([
+            of_ratios("bor-\nrowed %", |slice| slice.rbs_borrowed).explained(RATIOS_NOTE),
+            of_ratios("idle ded-\nicated %", |slice| slice.rbs_idle_dedicated),
+        ]);
+    }
+    // Without policy ratios the table has the columns of a quantum, with or without one.
+    if has_quantum || !has_ratios {
+        columns.extend([
+            quantum("quantum\nleast", |quantum| quantum.min),
+            quantum("\nmedian", |quantum| quantum.p50),
+            quantum("\nmost", |quantum| quantum.max),
+        ]);
+    }
+    columns
 }
 
 /// Names of the stages that any case has, in the order of the path.
@@ -442,7 +469,7 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
         (None, &has_rpm, of_responsiveness(), RESPONSIVENESS_NOTE),
         (Some("flows"), &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
         (Some("flows"), &|_| has_uplink.clone(), of_uplink(), UPLINK_NOTE),
-        (Some("slice"), &slices, of_slice(), SLICE_NOTE),
+        (Some("slice"), &slices, of_slice(summary), SLICE_NOTE),
         (Some("codepoint"), &codepoints, of_codepoints, ""),
         (Some("hop"), &hops, of_hops, ""),
     ];
