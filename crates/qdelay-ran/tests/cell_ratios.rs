@@ -111,11 +111,15 @@ fn cells_keep_the_ratios_of_their_slices() {
                 rbs += u64::from(prbs) / group * group;
             }
             rbs += whole;
-            let used: Vec<u64> = now.iter().zip(&before).map(|(now, before)| now.used_rbs - before.used_rbs).collect();
+            let used: Vec<u64> =
+                now.iter().zip(&before).map(|(now, before)| now.used_rbs - before.used_rbs).collect();
             assert_eq!(used.iter().sum::<u64>(), usage.used_rbs - usage_before.used_rbs - repeated);
             let policy = |slice: usize| now[slice].policy.unwrap_or_default();
             let withheld: u64 = (0..count)
-                .map(|slice| policy(slice).idle_dedicated_rbs - before[slice].policy.unwrap_or_default().idle_dedicated_rbs)
+                .map(|slice| {
+                    policy(slice).idle_dedicated_rbs
+                        - before[slice].policy.unwrap_or_default().idle_dedicated_rbs
+                })
                 .sum();
             idle_dedicated += withheld;
             for slice in 0..count {
@@ -127,12 +131,16 @@ fn cells_keep_the_ratios_of_their_slices() {
                 let (dedicated, min, max) = ratios[slice];
                 let place = format!("seed {seed}, TTI {tti}, slice {slice} of {ratios:?}: {got:?} of {rbs}");
                 assert!(
-                    100 * got[slice] <= u64::from(max) * rbs || 100 * got[slice] < u64::from(min) * rbs + 100 * group,
+                    100 * got[slice] <= u64::from(max) * rbs
+                        || 100 * got[slice] < u64::from(min) * rbs + 100 * group,
                     "above the maximum: {place}"
                 );
                 let others = 100 * (got.iter().sum::<u64>() - got[slice]);
                 let waking = ratios.iter().filter(|ratios| ratios.0 > 0).count() as u64;
-                assert!(others < u64::from(100 - dedicated) * rbs + 100 * group * (1 + waking), "dedicated: {place}");
+                assert!(
+                    others < u64::from(100 - dedicated) * rbs + 100 * group * (1 + waking),
+                    "dedicated: {place}"
+                );
                 if tti >= window_ttis && steady[slice] && whole > 0 {
                     let least = u64::from(min) * rbs;
                     assert!(100 * (got[slice] + group * (1 + waking)) > least, "below the minimum: {place}");
@@ -140,7 +148,11 @@ fn cells_keep_the_ratios_of_their_slices() {
                 }
                 let has_room = 100 * (got[slice] + group) <= u64::from(max) * rbs;
                 if steady[slice] && has_room && whole > 0 {
-                    assert_eq!(used.iter().sum::<u64>() + withheld, whole, "idle beside a slice with data: {place}");
+                    assert_eq!(
+                        used.iter().sum::<u64>() + withheld,
+                        whole,
+                        "idle beside a slice with data: {place}"
+                    );
                     full += 1;
                 }
             }
@@ -148,10 +160,14 @@ fn cells_keep_the_ratios_of_their_slices() {
             (before, usage_before) = (now, usage);
         }
         // Lent is what is left: nothing is charged twice, and what is charged to no slice is idle.
-        let charged: u64 = before.iter().map(|slice| slice.used_rbs + slice.wasted_rbs + slice.unfit_rbs).sum();
+        let charged: u64 =
+            before.iter().map(|slice| slice.used_rbs + slice.wasted_rbs + slice.unfit_rbs).sum();
         assert!(charged <= usage_before.offered_rbs - usage_before.repeated_rbs, "seed {seed}");
     });
-    assert!(windows > 500 && full > 5000 && idle_dedicated > 1000 && at_min > 1000, "{windows} {full} {idle_dedicated} {at_min}");
+    assert!(
+        windows > 500 && full > 5000 && idle_dedicated > 1000 && at_min > 1000,
+        "{windows} {full} {idle_dedicated} {at_min}"
+    );
 }
 
 /// Two bearers of one UE in two slices: one block, of which each has its part.
@@ -189,16 +205,19 @@ fn special_slots_carry_less_and_uplink_slots_nothing() {
     let arrivals: Vec<Arrival> = (0..4000).map(|_| (0, 0, 1000)).collect();
     let host = drive(&mut cell, &arrivals, 20 * SLOT);
     let whole = 51 / carrier.rbg_prbs() * carrier.rbg_prbs();
-    let slots: Vec<u64> = host.served(0).map(|(time, served)| {
-        let slot = time / SLOT;
-        let bytes = match slot % 5 {
-            4 => 0,
-            3 => special.block_bytes(20, whole),
-            _ => carrier.block_bytes(20, whole),
-        };
-        assert_eq!(served.capacity_bytes, u64::from(bytes), "slot {slot}");
-        slot
-    }).collect();
+    let slots: Vec<u64> = host
+        .served(0)
+        .map(|(time, served)| {
+            let slot = time / SLOT;
+            let bytes = match slot % 5 {
+                4 => 0,
+                3 => special.block_bytes(20, whole),
+                _ => carrier.block_bytes(20, whole),
+            };
+            assert_eq!(served.capacity_bytes, u64::from(bytes), "slot {slot}");
+            slot
+        })
+        .collect();
     assert_eq!(slots, (1..=20).collect::<Vec<u64>>());
 }
 
@@ -211,7 +230,10 @@ fn ratios_of_less_than_a_group_are_refused() {
     };
     assert_eq!(cell((1, 1, 100), 20, ""), Ok(()));
     let error = cell((0, 5, 100), 1, "").unwrap_err();
-    assert!(matches!(error, CellError::RatioOfNothing { slice: 0, key: "min", window_rbs: 272, rbg_rbs: 16, .. }));
+    assert!(matches!(
+        error,
+        CellError::RatioOfNothing { slice: 0, key: "min", window_rbs: 272, rbg_rbs: 16, .. }
+    ));
     let message = "5% of the 272 resource blocks of an averaging window is less than a group of 16; expected at least 5.89%, or 0%, or a longer window";
     assert_eq!(error.to_string(), message);
     assert_eq!(cell((0, 6, 100), 1, ""), Ok(()));
@@ -222,8 +244,15 @@ fn ratios_of_less_than_a_group_are_refused() {
     assert!(message.contains("an averaging window without a slot that carries downlink data"), "{message}");
     assert!(matches!(cell((0, 0, 1), 2, ""), Err(CellError::RatioOfNothing { slice: 0, key: "max", .. })));
     let short = nr(273, 20, "").partition(Rrm { window: Span::from_micros(400) }.into()).ue(ue(20, 1));
-    let message = Cell::new(short.with_slice(slice((0, 0, 100), vec![0])), 1, "cell").unwrap_err().to_string();
+    let message =
+        Cell::new(short.with_slice(slice((0, 0, 100), vec![0])), 1, "cell").unwrap_err().to_string();
     assert_eq!(message, "an averaging window of 400us; expected at least the TTI, 500us");
-    let full = nr(273, 20, "").ue(ue(20, 2)).with_slice(slice((0, 60, 60), vec![0])).with_slice(slice((0, 50, 50), vec![1]));
-    assert_eq!(Cell::new(full, 1, "cell").unwrap_err().to_string(), "minima of 110% in all; expected at most 100");
+    let full = nr(273, 20, "")
+        .ue(ue(20, 2))
+        .with_slice(slice((0, 60, 60), vec![0]))
+        .with_slice(slice((0, 50, 50), vec![1]));
+    assert_eq!(
+        Cell::new(full, 1, "cell").unwrap_err().to_string(),
+        "minima of 110% in all; expected at most 100"
+    );
 }

@@ -42,7 +42,9 @@ enum Load {
     /// Some groups now and then.
     Light,
     /// Much for a while, nothing for a while.
-    Bursts { is_on: bool },
+    Bursts {
+        is_on: bool,
+    },
 }
 
 struct Case {
@@ -72,8 +74,10 @@ impl Case {
         let loads = ratios.iter().map(load).collect();
         let group = [1, 2, 4, 16][random.below(4) as usize];
         let window_ttis = [1, 2, 5, 10, 20, 40][random.below(6) as usize];
-        let shares: Vec<Ratios> =
-            ratios.iter().map(|&(dedicated, min, max)| Ratios::from_percent(dedicated, min, max).unwrap()).collect();
+        let shares: Vec<Ratios> = ratios
+            .iter()
+            .map(|&(dedicated, min, max)| Ratios::from_percent(dedicated, min, max).unwrap())
+            .collect();
         Case {
             policy: RrmPolicy::new(&shares, group, window_ttis).unwrap(),
             model: Model::new(&ratios, group, window_ttis),
@@ -181,17 +185,25 @@ fn ratios_keep_their_promises() {
         let (mut used, mut idle, mut offered) = (vec![0; count], 0, 0);
         for tti in 0..4 * case.window_ttis.max(10) {
             if tti % case.window_ttis == 0 {
-                window =
-                    Window { total: 0, got: vec![0; count], kept: vec![0; count], is_backlogged: vec![true; count] };
+                window = Window {
+                    total: 0,
+                    got: vec![0; count],
+                    kept: vec![0; count],
+                    is_backlogged: vec![true; count],
+                };
             }
             let (rbs, wants) = (case.rbs(&mut random, tti), case.wants(&mut random));
             let (group, groups) = (u64::from(case.group), rbs / case.group);
             window.total += u64::from(groups) * group;
             case.policy.begin(tti, rbs);
-            let demand = |&(wanted, least): &(usize, usize)| SliceDemand { wanted: wanted as u16, least: least as u16 };
+            let demand = |&(wanted, least): &(usize, usize)| SliceDemand {
+                wanted: wanted as u16,
+                least: least as u16,
+            };
             case.policy.share_out(&wants.iter().map(demand).collect::<Vec<_>>());
             let now: Vec<u64> = (0..count).map(|slice| case.policy.groups(slice).into()).collect();
-            let kept: Vec<u64> = (0..count).map(|slice| u64::from(case.policy.kept_rbs(slice)) / group).collect();
+            let kept: Vec<u64> =
+                (0..count).map(|slice| u64::from(case.policy.kept_rbs(slice)) / group).collect();
             let taken = now.iter().chain(&kept).sum::<u64>();
             assert!(taken <= groups.into(), "seed {seed}: each group is given once");
             let left = u64::from(groups) - taken;
@@ -211,12 +223,17 @@ fn ratios_keep_their_promises() {
                 assert!(got <= u64::from(max) * total || is_completed, "above the maximum: {place}");
                 let wants_more = wants[slice].0 as u64 > now[slice];
                 let has_room = got + 100 * group <= u64::from(max) * total;
-                assert!(!(left > 0 && wants_more && has_room && groups > 0), "idle beside a slice with data: {place}");
+                assert!(
+                    !(left > 0 && wants_more && has_room && groups > 0),
+                    "idle beside a slice with data: {place}"
+                );
                 assert!(kept[slice] == 0 || !wants_more, "withheld from its own slice: {place}");
                 // A slice with a dedicated ratio that wakes may cost the others a group, each.
                 let wakes = |other: &usize| {
                     let load = case.loads[*other];
-                    *other != slice && case.ratios[*other].0 > 0 && !matches!(load, Load::Always | Load::Never)
+                    *other != slice
+                        && case.ratios[*other].0 > 0
+                        && !matches!(load, Load::Always | Load::Never)
                 };
                 let most = 1 + (0..count).filter(wakes).count() as u64;
                 if window.is_backlogged[slice] && total > 0 {
@@ -233,7 +250,10 @@ fn ratios_keep_their_promises() {
                     "dedicated RBs used by others: {place}"
                 );
                 let most_kept = u64::from(dedicated) * total + 100 * group;
-                assert!(kept[slice] == 0 || 100 * window.kept[slice] < most_kept, "withheld too much: {place}");
+                assert!(
+                    kept[slice] == 0 || 100 * window.kept[slice] < most_kept,
+                    "withheld too much: {place}"
+                );
                 withheld += kept[slice];
             }
         }
@@ -249,7 +269,10 @@ fn ratios_keep_their_promises() {
         }
     });
     assert!(beyond < at_min / 1000, "{beyond} of {at_min}");
-    assert!(at_min > 1000 && at_max > 1000 && withheld > 1000 && lent > 1000, "{at_min} {at_max} {withheld} {lent}");
+    assert!(
+        at_min > 1000 && at_max > 1000 && withheld > 1000 && lent > 1000,
+        "{at_min} {at_max} {withheld} {lent}"
+    );
 }
 
 fn share(policy: &mut RrmPolicy, tti: u64, rbs: u32, wants: &[u16]) -> Vec<u16> {
@@ -273,7 +296,11 @@ fn dedicated_prioritised_and_shared() {
     assert_eq!(all(&[4, 99]), [4, 16], "what the slice does not want beyond its dedicated groups is lent");
     // Beyond the minima both have the same part of their maxima: 7.5 of 12 and 12.5 of 20.
     assert_eq!(all(&[99, 99]), [8, 12]);
-    assert_eq!(share(&mut policy(&[(0, 50, 50), (0, 50, 50)], 1, 2), 0, 7, &[99, 99]), [4, 3], "half a group above");
+    assert_eq!(
+        share(&mut policy(&[(0, 50, 50), (0, 50, 50)], 1, 2), 0, 7, &[99, 99]),
+        [4, 3],
+        "half a group above"
+    );
     assert_eq!(all(&[0, 0]), [0, 0]);
 }
 

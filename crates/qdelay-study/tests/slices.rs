@@ -1,8 +1,8 @@
 //! Scenarios with slices: keys, errors, axes, and results of runs.
 
 use crate::common::{results, study};
-use qdelay_ran::Partition;
 use qdelay_core::Span;
+use qdelay_ran::Partition;
 use qdelay_ran::cell::{Agreed, Elastic, Rrm};
 use qdelay_study::results::{CaseSummary, SliceFigures};
 use qdelay_study::scenario::{Overrides, Study};
@@ -223,7 +223,10 @@ fn schedulers_of_whole_packets_are_refused() {
 /// The same cell on TDD with policy ratios, in slots of 0.5 ms.
 fn ratios() -> String {
     SLICES
-        .replace("rlc = \"um\"\n", "rlc = \"um\"\ntechnology = \"nr\"\nnumerology = 1\nprbs = 51\ntdd = \"tdd:DDDSU\"\n")
+        .replace(
+            "rlc = \"um\"\n",
+            "rlc = \"um\"\ntechnology = \"nr\"\nnumerology = 1\nprbs = 51\ntdd = \"tdd:DDDSU\"\n",
+        )
         .replace("\"eqp\"", "\"rrm\"")
         .replace("share = \"25%\"", "dedicated = \"10%\"\nmin = \"25%\"")
         .replace("share = \"75%\"", "min = \"40%\"\nmax = \"80%\"")
@@ -322,7 +325,9 @@ fn errors_of_policy_ratios_name_line_and_key() {
 #[test]
 fn axes_vary_partition_and_ratios() {
     let shares = "cell.slice.calls.share = \"25%\"\ncell.slice.rest.share = \"75%\"\n";
-    let text = ratios().replace("dedicated = \"10%\"\nmin = \"25%\"", "").replace("min = \"40%\"\nmax = \"80%\"", "")
+    let text = ratios()
+        .replace("dedicated = \"10%\"\nmin = \"25%\"", "")
+        .replace("min = \"40%\"\nmax = \"80%\"", "")
         + "[[matrix.variant]]\nlabel = \"none\"\ncell.partition = \"none\"\n"
         + &format!("[[matrix.variant]]\nlabel = \"FP\"\ncell.partition = \"fp\"\n{shares}")
         + &format!("[[matrix.variant]]\nlabel = \"EQP\"\ncell.partition = \"eqp\"\n{shares}")
@@ -331,7 +336,9 @@ fn axes_vary_partition_and_ratios() {
     assert_eq!(summary.cases.len(), 4);
     for case in &summary.cases[1..3] {
         let slices = &case.cell.as_ref().unwrap().slices;
-        assert!(slices.values().all(|slice| slice.rbs_borrowed.is_none() && slice.rbs_idle_dedicated.is_none()));
+        assert!(
+            slices.values().all(|slice| slice.rbs_borrowed.is_none() && slice.rbs_idle_dedicated.is_none())
+        );
         closed_on_tdd(case);
     }
     let cell = summary.cases[3].cell.as_ref().unwrap();
@@ -342,7 +349,10 @@ fn axes_vary_partition_and_ratios() {
     let all = 3200 * 48;
     assert_eq!((calls.rbs_granted, rest.rbs_granted), (all / 4, 0));
     // Both have a download, and share in proportion to their maxima of 100% and 60%.
-    assert!(rest.rbs_used.abs_diff(all * 3 / 8) <= all / 100 && rest.rbs_borrowed == Some(rest.rbs_used), "{rest:?}");
+    assert!(
+        rest.rbs_used.abs_diff(all * 3 / 8) <= all / 100 && rest.rbs_borrowed == Some(rest.rbs_used),
+        "{rest:?}"
+    );
     assert!(calls.rbs_used > all * 61 / 100 && calls.rbs_wasted == 0, "{calls:?}");
     for slice in [calls, rest] {
         assert_eq!((slice.rbs_idle_dedicated, slice.rbs_idle_granted), (Some(0), Some(0)));

@@ -417,10 +417,16 @@ impl fmt::Display for SliceError {
                 write!(f, "minima of {}% in all; expected at most 100", percent(millionths))
             }
             SliceError::NoShare { slice } => {
-                write!(f, "slice {slice} has policy ratios and no share; expected a share, or the partition rrm")
+                write!(
+                    f,
+                    "slice {slice} has policy ratios and no share; expected a share, or the partition rrm"
+                )
             }
             SliceError::NoRatios { slice } => {
-                write!(f, "slice {slice} has a share and no policy ratios; expected ratios, or another partition")
+                write!(
+                    f,
+                    "slice {slice} has a share and no policy ratios; expected ratios, or another partition"
+                )
             }
         }
     }

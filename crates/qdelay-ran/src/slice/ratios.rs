@@ -64,7 +64,9 @@ mod tests {
         let ratios = Ratios::from_percent(5, 10, 100).unwrap();
         assert_eq!((ratios.dedicated(), ratios.min(), ratios.max()), (50_000, 100_000, 1_000_000));
         assert!(Ratios::from_percent(0, 0, 1).is_ok() && Ratios::from_percent(100, 100, 100).is_ok());
-        for (dedicated, min, max) in [(11, 10, 100), (0, 20, 10), (0, 0, 101), (0, 0, 0), (u32::MAX, u32::MAX, u32::MAX)] {
+        for (dedicated, min, max) in
+            [(11, 10, 100), (0, 20, 10), (0, 0, 101), (0, 0, 0), (u32::MAX, u32::MAX, u32::MAX)]
+        {
             assert!(Ratios::from_percent(dedicated, min, max).is_err(), "{dedicated} {min} {max}");
         }
     }

@@ -151,8 +151,10 @@ struct Rank {
 
 impl Rank {
     fn is_before(&self, other: &Rank) -> bool {
-        let fractions =
-            (u128::from(self.part) * u128::from(other.whole), u128::from(other.part) * u128::from(self.whole));
+        let fractions = (
+            u128::from(self.part) * u128::from(other.whole),
+            u128::from(other.part) * u128::from(self.whole),
+        );
         self.step < other.step || self.step == other.step && fractions.0 < fractions.1
     }
 }
@@ -304,7 +306,8 @@ impl RrmPolicy {
             let grant = Next { slice: number, groups, is_withheld: false };
             let (reserve, dedicated) = (slice.got + slice.withheld, u64::from(slice.ratios.dedicated()));
             if reserve * ONE < dedicated * self.total {
-                let next = if rank.is_some() { grant } else { Next { groups: 1, is_withheld: true, ..grant } };
+                let next =
+                    if rank.is_some() { grant } else { Next { groups: 1, is_withheld: true, ..grant } };
                 propose(Rank { step: 1, part: (reserve + rbg_rbs) * ONE, whole: dedicated }, next);
             }
             if let Some(rank) = rank {

@@ -40,7 +40,13 @@ pub struct Model {
 type Best = (i64, i64, Vec<usize>);
 
 impl Model {
-    pub fn new(percents: &[u32], of_bearer: &[usize], limit: u32, mcs: &[u8], pattern: &'static str) -> Model {
+    pub fn new(
+        percents: &[u32],
+        of_bearer: &[usize],
+        limit: u32,
+        mcs: &[u8],
+        pattern: &'static str,
+    ) -> Model {
         let carrier = Carrier::lte(25).unwrap();
         let slice = |&percent: &u32| Slice {
             share: percent,

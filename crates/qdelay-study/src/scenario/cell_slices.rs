@@ -33,7 +33,8 @@ fn ratios(slice: &Named<declare::Slice>) -> Result<Ratios, Fault> {
         return Err(keys.dedicated.fault(message));
     }
     if min > max {
-        let message = format!("{}% is above the maximum, {}%; expected at most max", percent(min), percent(max));
+        let message =
+            format!("{}% is above the maximum, {}%; expected at most max", percent(min), percent(max));
         return Err(keys.min.fault(message));
     }
     Ratios::from_millionths(dedicated, min, max).map_err(|error| keys.max.fault(error))
@@ -71,7 +72,8 @@ impl Cell {
     pub fn check_slices(&self) -> Result<(), Fault> {
         let (setting, partition) = (&self.keys.partition, self.partition()?);
         if let (Some(slice), false) = (self.slices.first(), setting.is_given()) {
-            let message = "there is no partition; expected cell.partition = \"fp\", \"eqp\" or \"rrm\", or \"none\"";
+            let message =
+                "there is no partition; expected cell.partition = \"fp\", \"eqp\" or \"rrm\", or \"none\"";
             return Err(Fault::new(slice.line, "cell.slice", message));
         }
         if partition.is_some() && self.slices.is_empty() {
@@ -157,8 +159,10 @@ impl Cell {
         error: &SliceError,
         part: impl Fn(&'a Named<declare::Slice>) -> &'a dyn AnySetting,
     ) -> Fault {
-        let given = || self.slices.iter().map(|slice| (slice, part(slice))).filter(|(_, part)| part.has_value());
-        let all: Vec<String> = given().map(|(slice, part)| format!("{} {}", slice.name, part.text())).collect();
+        let given =
+            || self.slices.iter().map(|slice| (slice, part(slice))).filter(|(_, part)| part.has_value());
+        let all: Vec<String> =
+            given().map(|(slice, part)| format!("{} {}", slice.name, part.text())).collect();
         let message = format!("{error} ({})", all.join(", "));
         given().last().map_or_else(
             || Fault::new(0, "cell.slice", &message),

@@ -319,16 +319,16 @@ fn of_slice(summary: &Summary) -> Vec<Figure> {
     let quantum = |heading, of: fn(QuantumFigures) -> f64| {
         Figure::new(heading, count, move |case, name| slice(case, name)?.quantum_rbs.map(of))
     };
-    let slices = summary.cases.iter().filter_map(|case| case.cell.as_ref()).flat_map(|cell| cell.slices.values());
+    let slices =
+        summary.cases.iter().filter_map(|case| case.cell.as_ref()).flat_map(|cell| cell.slices.values());
     let (mut has_quantum, mut has_ratios) = (false, false);
     for slice in slices {
         has_quantum |= slice.quantum_rbs.is_some();
         has_ratios |= slice.rbs_borrowed.is_some();
     }
     let of_ratios = |heading, rbs: fn(&SliceFigures) -> Option<u64>| {
-        let percent = move |slice: SliceFigures| {
-            Some(100.0 * rbs(&slice)? as f64 / slice.rbs_granted.max(1) as f64)
-        };
+        let percent =
+            move |slice: SliceFigures| Some(100.0 * rbs(&slice)? as f64 / slice.rbs_granted.max(1) as f64);
         Figure::new(heading, share, move |case, name| slice(case, name).and_then(percent))
     };
     let mut columns = vec![

@@ -13,8 +13,8 @@ pub(crate) use elastic::{LIMIT, limit_rbs};
 use super::CellError;
 use crate::mac::{Grid, Scheduler};
 use crate::slice::{
-    Grant, PolicyAccount, Queues, Ratios, RbgCapacity, Rounding, Share, SliceDemand, SliceError, SliceSetting,
-    Slices, Tti,
+    Grant, PolicyAccount, Queues, Ratios, RbgCapacity, Rounding, Share, SliceDemand, SliceError,
+    SliceSetting, Slices, Tti,
 };
 use alloc::format;
 use alloc::string::String;
@@ -121,12 +121,9 @@ impl Division<'_> {
         let is_nothing =
             |share: &Share| self.rounding == Rounding::Down && share.rounded_down(self.tti_rbs) < least_rbs;
         match shares.iter().position(is_nothing) {
-            Some(slice) => Err(CellError::ShareOfNothing {
-                slice,
-                share: shares[slice],
-                rbs: self.tti_rbs,
-                least_rbs,
-            }),
+            Some(slice) => {
+                Err(CellError::ShareOfNothing { slice, share: shares[slice], rbs: self.tti_rbs, least_rbs })
+            }
             None => Ok(slices),
         }
     }

@@ -54,8 +54,7 @@ impl Setting for Rrm {
         let rbs = |tti| division.grid.rbs(tti);
         let window_rbs = (0..windows).map(|window| rbs_of(window, &policy, rbg_rbs, rbs)).min().unwrap_or(0);
         for (slice, ratios) in ratios.iter().enumerate() {
-            let keys =
-                [("dedicated", ratios.dedicated()), ("min", ratios.min()), ("max", ratios.max())];
+            let keys = [("dedicated", ratios.dedicated()), ("min", ratios.min()), ("max", ratios.max())];
             for (key, millionths) in keys {
                 if millionths > 0 && u64::from(millionths) * window_rbs < u64::from(rbg_rbs) * 1_000_000 {
                     return Err(CellError::RatioOfNothing { slice, key, millionths, window_rbs, rbg_rbs });

@@ -49,9 +49,7 @@ pub use quanta::QuantumHistogram;
 use super::partition::{CellSlice, Charged, Division, Elastic, Law as _, Partition, State as Law};
 use super::{CellError, CellSetting, UeSetting};
 use crate::mac::{Candidate, Grid, State};
-use crate::slice::{
-    MOST_SLICES, RbgCapacity, Rounding, Share, SliceDemand, SliceError, Tti, slices_of_drbs,
-};
+use crate::slice::{MOST_SLICES, RbgCapacity, Rounding, Share, SliceDemand, SliceError, Tti, slices_of_drbs};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec::Vec;
