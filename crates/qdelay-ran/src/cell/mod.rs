@@ -48,6 +48,7 @@ mod build;
 mod demands;
 mod drx;
 mod duplex;
+mod error;
 mod guarantees;
 mod handover;
 pub(crate) mod host;
@@ -60,9 +61,10 @@ mod tti;
 pub use crate::rlc::Split;
 pub use air::AirUsage;
 pub use drx::{DrxSetting, SLEEPS};
+pub use error::CellError;
 pub use handover::{HandoverSetting, MOVES};
 pub use partition::{Agreed, CellSlice, Elastic, Fixed, PARTITIONS, Partition, Rrm};
-pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
+pub use setting::{CellSetting, UeSetting};
 pub use slicing::{PolicyUsage, QuantumHistogram, SliceUsage};
 
 use crate::harq::{Blocks, HarqSetting};
@@ -88,6 +90,9 @@ use slicing::Slicing;
 /// The smallest block worth its headers, in bytes; for a bearer with less data than that, the data it has. It holds the
 /// largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
 pub const LEAST_BYTES: u64 = 32;
+
+/// The most data radio bearers of a UE: `maxDRB` is 29 in TS 38.331, and MAC has 32 identities.
+pub const MAX_BEARERS: usize = 30;
 
 /// The source of a cell's packets, which is also notified of each packet's fate. Bearers are numbered over
 /// all UEs, in the order of their declaration.

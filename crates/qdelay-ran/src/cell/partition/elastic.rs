@@ -1,7 +1,7 @@
 //! Elastic quantum partition as a component; [`Eqp`] decides.
 
 use super::{Charged, Decided, Division, Setting};
-use crate::cell::CellError;
+use crate::cell::error::CellError;
 use crate::slice::{Eqp, Queues, RbgCapacity, Rounding, Tti};
 use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};

@@ -1,7 +1,7 @@
 //! Fixed partition as a component; [`FixedPartition`] decides.
 
 use super::{Charged, Decided, Division, Setting};
-use crate::cell::CellError;
+use crate::cell::error::CellError;
 use crate::slice::{FixedPartition, Queues, RbgCapacity, Tti};
 use qdelay_core::component::{Arguments, Component, Kind};
 

@@ -10,7 +10,7 @@ mod rrm;
 
 pub(crate) use elastic::{LIMIT, limit_rbs};
 
-use super::CellError;
+use super::error::CellError;
 use crate::mac::{Grid, Scheduler};
 use crate::slice::{
     Grant, PolicyAccount, Queues, Ratios, RbgCapacity, Rounding, Share, SliceDemand, SliceError,

@@ -1,30 +1,27 @@
 //! RRM policy ratios as a component; [`RrmPolicy`] decides, by the law that its file states.
 //!
-//! A slice has the keys `dedicated`, `min` and `max` in place of `share`. Idle TTIs are counted one by one up to the end of the
+//! The standard leaves the averaging window to the implementation. A slice has the keys `dedicated`, `min` and `max` in place of `share`. Idle TTIs are counted one by one up to the end of the
 //! averaging window; whole idle windows leave nothing but their accounts.
 
 use super::{Charged, Decided, Division, Setting};
-use crate::cell::CellError;
 use crate::cell::account::repeated;
+use crate::cell::error::CellError;
 use crate::slice::{PolicyAccount, Queues, Ratios, RbgCapacity, RrmPolicy, SliceDemand, Tti};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
-const WINDOW: Typed<Span> = Typed::new(
-    "window",
-    "10ms",
-    "Averaging window of the ratios; what a slice did not use of its minimum is not carried beyond it.",
-)
-.unit(Unit::Span)
-.within("1us", "2s")
-.source("ours: a radio frame; the standard leaves the window to the implementation");
+const WINDOW: Typed<Span> =
+    Typed::new("window", "10ms", "Averaging window of the ratios; nothing is carried beyond it.")
+        .unit(Unit::Span)
+        .within("1us", "2s")
+        .source("ours: a radio frame");
 
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Partition,
     "rrm",
-    "Policy ratios: each slice has dedicated, prioritised and shared resource blocks; what is not dedicated is lent while idle.",
+    "Policy ratios: dedicated, prioritised and shared resource blocks; those that are not dedicated are lent.",
 )
 .source("3GPP TS 28.541, clause 4.3.36")
 .with(&[WINDOW.parameter()]);
