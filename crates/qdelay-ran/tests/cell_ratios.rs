@@ -221,6 +221,26 @@ fn special_slots_carry_less_and_uplink_slots_nothing() {
     assert_eq!(slots, (1..=20).collect::<Vec<u64>>());
 }
 
+/// The capacity that a pacer hears of: what the bearer's slice could have had, up to its maximum, and less what others used.
+#[test]
+fn the_capacity_is_what_the_slice_could_have_had() {
+    // Windows of a slot with twelve groups of four RBs: at most half of them, and others' dedicated groups are no one else's.
+    let capacity = |other: (u32, u32, u32), load: usize| {
+        let setting = nr(51, 1, "").ue(ue(20, 1)).ue(ue(20, 1));
+        let setting = setting.with_slice(slice((0, 10, 50), vec![0])).with_slice(slice(other, vec![1]));
+        let carrier = setting.carrier().clone();
+        let mut cell = Cell::new(setting, 1, "cell").unwrap();
+        let mut arrivals: Vec<Arrival> = vec![(0, 0, 100)];
+        arrivals.extend(vec![(0, 1, 1000); load]);
+        let host = drive(&mut cell, &arrivals, SLOT);
+        let (_, served) = host.served(0).next().unwrap();
+        (0..=12).find(|&groups| u64::from(carrier.block_bytes(20, 4 * groups)) == served.capacity_bytes)
+    };
+    assert_eq!(capacity((0, 0, 100), 0), Some(6), "up to its maximum");
+    assert_eq!(capacity((75, 75, 100), 0), Some(3), "nine groups are dedicated to the other");
+    assert_eq!(capacity((0, 0, 100), 100), Some(1), "the other uses the rest");
+}
+
 #[test]
 fn ratios_of_less_than_a_group_are_refused() {
     let cell = |ratios, window_slots, pattern| {
