@@ -60,9 +60,9 @@ pub struct SliceDemand {
 pub struct PolicyAccount {
     /// The minimum ratio of the RBs of each window, rounded down.
     pub granted: u64,
-    /// RBs that were idle and are charged to the slice: those withheld for it, and up to its minimum those of no other slice.
+    /// RBs that were idle and are charged to the slice, up to its minimum.
     pub wasted: u64,
-    /// RBs charged to the slice beyond its minimum.
+    /// RBs granted to the slice beyond its minimum.
     pub borrowed: u64,
     /// RBs that were withheld for it while another slice below its maximum wanted more.
     pub withheld_from_others: u64,
@@ -341,23 +341,24 @@ impl RrmPolicy {
         (first..count).chain(0..first)
     }
 
-    /// Adds the present window to `accounts`. Idle RBs are charged to the slices that are farthest below their minimum; no slice is
-    /// charged beyond it.
+    /// Adds the present window to `accounts`. Idle RBs are charged to slices that are below their minimum, and to none beyond it:
+    /// those that were withheld to their slice, and the others to the slices that are farthest below.
     fn balance(&self, accounts: &mut [PolicyAccount]) {
-        let short = |slice: &Held, charged: u64| (slice.minimum(self.total) / ONE).saturating_sub(charged);
-        let shorts = || self.slices.iter().map(|slice| short(slice, slice.got + slice.withheld));
-        let level = level(shorts, self.idle);
+        let granted = |slice: &Held| slice.minimum(self.total) / ONE;
+        let own = |slice: &Held| slice.withheld.min(granted(slice).saturating_sub(slice.got));
+        let short = |slice: &Held| granted(slice).saturating_sub(slice.got + own(slice));
+        let shorts = || self.slices.iter().map(short);
+        let idle = self.idle + self.slices.iter().map(|slice| slice.withheld - own(slice)).sum::<u64>();
+        let level = level(shorts, idle);
         // Too few RBs to bring all of them one below the level.
-        let mut spare = self.idle - shorts().map(|short| short.saturating_sub(level)).sum::<u64>();
+        let mut spare = idle - shorts().map(|short| short.saturating_sub(level)).sum::<u64>();
         for (account, slice) in accounts.iter_mut().zip(&self.slices) {
-            let (granted, charged) = (slice.minimum(self.total) / ONE, slice.got + slice.withheld);
-            let short = short(slice, charged);
+            let short = short(slice);
             let one = u64::from(spare > 0 && level > 0 && short >= level);
             spare -= one;
-            let idle = short.saturating_sub(level) + one;
-            account.granted += granted;
-            account.wasted += slice.withheld + idle;
-            account.borrowed += charged.saturating_sub(granted);
+            account.granted += granted(slice);
+            account.wasted += own(slice) + short.saturating_sub(level) + one;
+            account.borrowed += slice.got.saturating_sub(granted(slice));
         }
     }
 }

@@ -158,11 +158,18 @@ impl Model {
     pub fn balanced(&self) -> Vec<[i128; 3]> {
         let (total, mut idle) = (self.total(0), self.count(|group| group == Group::Idle));
         let slices = 0..self.slices.len();
-        let charged: Vec<i128> = slices.clone().map(|slice| self.got(slice) + self.withheld(slice)).collect();
         let granted: Vec<i128> = self.slices.iter().map(|slice| slice.min * total / 100).collect();
         let mut short: Vec<i128> =
-            granted.iter().zip(&charged).map(|(&granted, &charged)| (granted - charged).max(0)).collect();
-        let mut wasted: Vec<i128> = slices.clone().map(|slice| self.withheld(slice)).collect();
+            slices.clone().map(|slice| (granted[slice] - self.got(slice)).max(0)).collect();
+        let mut wasted = vec![0; self.slices.len()];
+        for slice in slices.clone() {
+            for _ in 0..self.withheld(slice) {
+                let is_own = short[slice] > 0;
+                short[slice] -= i128::from(is_own);
+                wasted[slice] += i128::from(is_own);
+                idle += i128::from(!is_own);
+            }
+        }
         // RB by RB, to the slice that is farthest below its minimum.
         while idle > 0 && short.iter().any(|&short| short > 0) {
             let most = *short.iter().max().unwrap();
@@ -172,7 +179,7 @@ impl Model {
         slices
             .map(|slice| {
                 let [all, idle, borrowed] = self.accounts[slice];
-                let more = (charged[slice] - granted[slice]).max(0);
+                let more = (self.got(slice) - granted[slice]).max(0);
                 [all + granted[slice], idle + wasted[slice], borrowed + more]
             })
             .collect()

@@ -111,7 +111,7 @@ entity! {
         pub throughput_mbps: f64,
         /// Quantum of the slice over time; null without one.
         pub quantum_rbs: Option<QuantumFigures>,
-        /// Policy ratios only: resource blocks charged to it beyond its minimum, over the averaging windows. Those that it lent to
+        /// Policy ratios only: resource blocks granted to it beyond its minimum, over the averaging windows. Those that it lent to
         /// others are `rbs_lent` and these together.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         pub rbs_borrowed: Option<u64>,

@@ -83,7 +83,7 @@ pub struct SliceUsage {
 /// Further counts of a slice with policy ratios, in resource blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PolicyUsage {
-    /// Charged to the slice beyond its minimum, over the averaging windows.
+    /// Granted to the slice beyond its minimum, over the averaging windows.
     pub borrowed_rbs: u64,
     /// Dedicated to the slice and idle, while another slice below its maximum had data for them.
     pub idle_dedicated_rbs: u64,
