@@ -1,6 +1,6 @@
 //! The arguments of every call of a discipline, a gate or a path: the time, a random stream and a sink for drops and marks.
 
-use crate::{Ecn, Packet, Random, Time};
+use crate::{Ecn, Packet, PduSet, Random, Time};
 
 /// The reason of a drop. Every packet that is not delivered has exactly one reason. A component declares its own reasons as
 /// constants; the constants here are for any queue or path. Reasons with the same name are equal.
@@ -51,6 +51,11 @@ pub trait Sink {
     fn dropped(&mut self, packet: &Packet, reason: DropReason);
     /// Reports that `packet` was marked; it stays in the queue or is sent.
     fn marked(&mut self, packet: &Packet, reason: MarkReason);
+    /// The PDU set of `packet`, which is in the queue or offered to it; the default is `None`: it belongs to none.
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        let _ = packet;
+        None
+    }
 }
 
 /// A sink that ignores everything, for benchmarks and for callers that only need counts.
@@ -66,6 +71,9 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
         (**self).marked(packet, reason);
+    }
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        (**self).pdu_set(packet)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! * [`units`]: [`Time`], [`Span`], [`Rate`]; time is always an argument, and nothing here reads a clock.
 //! * [`packet`]: the 32 bytes of a packet that a queue needs.
+//! * [`pdu_set`]: frames as sets of packets, of which a host knows and a queue asks.
 //! * [`context`]: the arguments of every call: `now`, a random stream, and the sink for drops and marks.
 //! * [`component`]: declarations of components and parameters, shared by the command line, files and documentation.
 //! * [`dscp`]: names of differentiated services codepoints.
@@ -53,6 +54,7 @@ pub mod dscp;
 #[cfg(feature = "alloc")]
 pub mod pacer;
 pub mod packet;
+pub mod pdu_set;
 #[cfg(feature = "alloc")]
 pub mod qdisc;
 pub mod random;
@@ -60,5 +62,6 @@ pub mod units;
 
 pub use context::{Context, DropReason, MarkReason, Sink};
 pub use packet::{Ecn, Packet};
+pub use pdu_set::PduSet;
 pub use random::Random;
 pub use units::{Rate, Span, Time};

@@ -83,8 +83,8 @@ fn judge(name: &str, grid: Grid, mut case: impl FnMut(&mut Random) -> Case) -> u
     decisions
 }
 
-/// The disciplines that are judged here, and in `dsd.rs` those with colours.
-const JUDGED: [&str; 12] = [
+/// The disciplines that are judged here, in `dsd.rs` those with colours, and in `pdu_sets.rs` that of PDU sets.
+const JUDGED: [&str; 13] = [
     "taildrop",
     "headdrop",
     "bode",
@@ -97,6 +97,7 @@ const JUDGED: [&str; 12] = [
     "priority",
     "dsd",
     "fcfs_green",
+    "pdu_sets",
 ];
 
 #[test]

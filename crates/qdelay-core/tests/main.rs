@@ -18,6 +18,7 @@ mod pacer_facts;
 mod pacer_properties;
 mod pacers;
 mod pacers_f1;
+mod pdu_sets;
 mod properties;
 mod waiting;
 

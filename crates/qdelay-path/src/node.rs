@@ -14,9 +14,11 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use qdelay_core::pdu_set::DiscardedSets;
 use qdelay_core::qdisc::{Backlog, Qdisc};
 use qdelay_core::{Packet, Random, Span, Time};
 use qdelay_ran::CellUsage;
+use qdelay_ran::pdcp::PdcpSetting;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node<Q> {
@@ -171,18 +173,30 @@ pub struct Numbering {
     /// A packet that has waited so long is discarded ([`DISCARD`](qdelay_ran::pdcp::DISCARD)); [`Span::MAX`]: never. The discipline
     /// must keep the order of arrival.
     pub discard_timer: Span,
+    /// The end of a discard timer, and the drop of an arrival whose PDU set needs it, discards all packets of the set.
+    pub set_discard: bool,
     /// Packets have their numbers when they come: PDCP is on the other side of F1-U.
     pub is_done: bool,
 }
 
+impl Numbering {
+    /// The numbering of `pdcp`, in front of the queue.
+    pub const fn from_pdcp(pdcp: &PdcpSetting) -> Numbering {
+        let PdcpSetting { drops_before, discard_timer, set_discard, .. } = *pdcp;
+        Numbering { drops_before, discard_timer, set_discard, is_done: false }
+    }
+}
+
 /// The entry of a bearer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BearerEntry {
     /// The common limit of the discipline and the bearer.
     pub(crate) buffer: Option<BearerBuffer>,
     pub(crate) numbering: Option<Numbering>,
     /// COUNT of the next packet.
     pub(crate) next: u32,
+    /// PDU sets that were discarded.
+    pub(crate) discarded: DiscardedSets,
 }
 
 /// A gate that receives a node's signals, `delay` later.
@@ -364,6 +378,12 @@ impl<Q: Qdisc> Queue<Q> {
     pub(crate) fn discard_timer(&self) -> Span {
         let numbering = self.entry.as_ref().and_then(|entry| entry.numbering);
         numbering.map_or(Span::MAX, |numbering| numbering.discard_timer)
+    }
+    /// Whether its bearer discards whole PDU sets.
+    #[inline]
+    pub(crate) fn discards_sets(&self) -> bool {
+        let numbering = self.entry.as_ref().and_then(|entry| entry.numbering);
+        numbering.is_some_and(|numbering| numbering.set_discard)
     }
     /// When the packet at the head is to be discarded.
     pub(crate) fn next_discard(&self) -> Time {

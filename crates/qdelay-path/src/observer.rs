@@ -2,7 +2,7 @@
 
 use crate::NodeId;
 use alloc::vec::Vec;
-use qdelay_core::{DropReason, MarkReason, Packet, Time};
+use qdelay_core::{DropReason, MarkReason, Packet, PduSet, Time};
 use qdelay_ran::Split;
 
 /// Receives every event on a path, in order of time. Dispatch is static: methods that are not overridden cost nothing.
@@ -42,6 +42,12 @@ pub trait Observer {
     /// `packet` has reached the exit `node` and is the host's again.
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {}
+    /// The PDU set of `packet`, which is on the path; `None`, as it is here, for a packet of no set. Asked by disciplines, a PDCP and
+    /// schedulers that decide by sets.
+    #[inline]
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        None
+    }
     /// Whether the host is to be asked before time goes on: [`Path::advance`](crate::Path::advance) ends there.
     #[inline]
     fn pauses(&self) -> bool {
@@ -118,6 +124,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.delivered(now, node, packet);
     }
     #[inline]
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        self.0.pdu_set(packet).or_else(|| self.1.pdu_set(packet))
+    }
+    #[inline]
     fn pauses(&self) -> bool {
         self.0.pauses() || self.1.pauses()
     }
@@ -156,6 +166,10 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     #[inline]
     fn delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         (**self).delivered(now, node, packet);
+    }
+    #[inline]
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        (**self).pdu_set(packet)
     }
     #[inline]
     fn pauses(&self) -> bool {

@@ -13,6 +13,7 @@ mod hops;
 mod impairments;
 mod observers;
 mod oracles;
+mod pdu_sets;
 mod replace;
 mod seams;
 mod steady;

@@ -4,10 +4,10 @@ use crate::common::{Tell, packet, queue};
 use qdelay_core::pacer::PacerSetting;
 use qdelay_core::{Packet, Rate, Span, Time};
 use qdelay_path::*;
-use qdelay_ran::cell::{Elastic, Fixed};
+use qdelay_ran::cell::{Elastic, Fixed, Rrm};
 use qdelay_ran::radio::{Bler, Channel, Mcs};
 use qdelay_ran::rlc::RlcSetting;
-use qdelay_ran::slice::Share;
+use qdelay_ran::slice::{Ratios, Share};
 use qdelay_ran::tables::Carrier;
 use qdelay_ran::{CellSlice, HarqSetting, Partition, UeSetting};
 use qdelay_testing::allocations;
@@ -24,7 +24,10 @@ fn path(law: &str, rlc: RlcSetting, partition: Option<Partition>) -> Path {
     if let Some(partition) = partition {
         let slice = |percent, bearer| CellSlice {
             name: String::new(),
-            share: Share::from_percent(percent).unwrap(),
+            agreed: match partition.by_ratios() {
+                true => Ratios::from_percent(10, percent, 80).unwrap().into(),
+                false => Share::from_percent(percent).unwrap().into(),
+            },
             scheduler: None,
             bearers: vec![bearer],
         };
@@ -128,4 +131,6 @@ cases! {
     fixed_partition: "vanilla", transparent, Some(Partition::Fixed(Fixed));
     elastic_partition_over_lte_um: "e5g-bdp", lte_um, ELASTIC;
     elastic_partition_over_nr_um: "vanilla", nr_um, ELASTIC;
+    policy_ratios: "vanilla", transparent, Some(Partition::Rrm(Rrm { window: Span::from_millis(10) }));
+    policy_ratios_over_nr_um: "e5g-bdp", nr_um, Some(Partition::Rrm(Rrm { window: Span::from_millis(10) }));
 }

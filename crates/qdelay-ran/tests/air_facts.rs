@@ -241,7 +241,7 @@ fn the_packet_with_the_shorter_budget_is_sent_first() {
     let service = |budget| Service { budget: ms(budget), ..Service::usual(1) };
     let ue =
         |mcs, budget| UeSetting::new(Channel::Mcs(Mcs(mcs))).serving(RlcSetting::lte_um(), service(budget));
-    let setting = lte(25).scheduler(Edf).ue(ue(28, 300)).ue(ue(3, 50));
+    let setting = lte(25).scheduler(Edf { by_packet: false }).ue(ue(28, 300)).ue(ue(3, 50));
     let mut cell = Cell::new(setting, 1, "cell").unwrap();
     let arrivals: Vec<Arrival> = [(MS, 0, 1500), (MS, 1, 1500)].repeat(4);
     let host = drive(&mut cell, &arrivals, 500 * MS);

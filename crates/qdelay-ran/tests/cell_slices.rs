@@ -6,24 +6,31 @@ use crate::cell_common::*;
 use crate::slices_model::Model;
 use proptest::prelude::*;
 use qdelay_core::{Packet, Random, Span, Time};
-use qdelay_ran::cell::{Elastic, Fixed};
+use qdelay_ran::cell::{Elastic, Fixed, Rrm};
 use qdelay_ran::mac::Eqp;
-use qdelay_ran::radio::{Bler, Channel, Control, Mcs};
+use qdelay_ran::radio::{Bler, Channel, Control, Mcs, Tdd};
 use qdelay_ran::rlc::RlcSetting;
-use qdelay_ran::slice::Share;
+use qdelay_ran::slice::{Ratios, Share};
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
 use qdelay_ran::{
     Cell, CellSetting, CellSlice, HarqSetting, Partition, Scheduler, Sharing, SliceUsage, UeSetting,
 };
 
 fn slice(percent: u32, bearers: Vec<usize>) -> CellSlice {
-    CellSlice { name: String::new(), share: Share::from_percent(percent).unwrap(), scheduler: None, bearers }
+    let agreed = Share::from_percent(percent).unwrap().into();
+    CellSlice { name: String::new(), agreed, scheduler: None, bearers }
 }
 fn lte() -> CellSetting {
     CellSetting::new(Carrier::lte(25).unwrap()).air(Span::ZERO)
 }
 fn ue(mcs: u8, rlc: RlcSetting, bearers: usize) -> UeSetting {
     (0..bearers).fold(UeSetting::new(Channel::Mcs(Mcs(mcs))), |ue, _| ue.bearer(rlc, 1))
+}
+/// Patterns of LTE's slots; the first is frequency division duplex.
+const PATTERNS: [&str; 4] = ["", "DSUUD", "DSUDDDDDDD", "DDDSU"];
+
+fn tdd(pattern: &str) -> Option<Tdd> {
+    (!pattern.is_empty()).then(|| Tdd::new(pattern, 10).unwrap())
 }
 fn at(ns: u64) -> Time {
     Time::from_nanos(ns)
@@ -195,8 +202,9 @@ proptest! {
     #[test]
     fn a_slice_of_the_fixed_partition_equals_a_separate_cell(
         halves in prop::collection::vec(half(), 2),
-        rlc in 0_usize..4, equal: bool, seed: u64, load in 1_u64..6,
+        rlc in 0_usize..4, equal: bool, seed: u64, load in 1_u64..6, pattern in prop::sample::select(&PATTERNS[..]),
     ) {
+        let nr = |prbs| nr(prbs).tdd(tdd(pattern));
         let sharing = if equal { Sharing::EqualShare } else { Sharing::Priority };
         let with_ues = |setting: CellSetting, half: &Half| {
             half.ues.iter().fold(setting, |setting, (mcs, priorities)| {
@@ -239,6 +247,12 @@ proptest! {
             }
             let by_bearer = |log: &[Event]| {
                 let mut log: Vec<Event> = log.iter().copied().filter(|e| (first..first + count).contains(&e.bearer)).collect();
+                for event in &mut log {
+                    // The slots of a pattern are those of the whole carrier.
+                    if let Notice::Served(served) = &mut event.what {
+                        served.tdd = None;
+                    }
+                }
                 log.sort_by_key(|event| (event.time, event.bearer));
                 log
             };
@@ -258,10 +272,11 @@ proptest! {
         slices in prop::collection::vec((5_u32..60, 1_usize..3), 1..4),
         limit_rbs in prop::sample::select(vec![2_u32, 10, 25, 100]),
         mcs in prop::collection::vec(0_u8..28, 6), seed: u64, load in 1_u64..5,
+        pattern in prop::sample::select(&PATTERNS[..]),
     ) {
         let total: u32 = slices.iter().map(|slice| slice.0).sum();
         let shares: Vec<u32> = slices.iter().map(|slice| (slice.0 * 100 / total.max(100)).max(1)).collect();
-        let (mut setting, mut first) = (lte().partition(Partition::Elastic(Elastic { limit_rbs })), 0);
+        let (mut setting, mut first) = (lte().partition(Partition::Elastic(Elastic { limit_rbs })).tdd(tdd(pattern)), 0);
         let mut of_bearer = Vec::new();
         for (number, &(_, bearers)) in slices.iter().enumerate() {
             setting = setting.with_slice(slice(shares[number], (first..first + bearers).collect()));
@@ -281,7 +296,7 @@ proptest! {
         arrivals.sort_unstable();
         let mut cell = Cell::new(setting, 1, "cell").unwrap();
         let mut host = Host::new(cell.bearers());
-        let mut model = Model::new(&shares, &of_bearer, limit_rbs, &mcs[..first]);
+        let mut model = Model::new(&shares, &of_bearer, limit_rbs, &mcs[..first], pattern);
         let mut before = vec![SliceUsage::default(); shares.len()];
         let mut next = 0;
         for tti in 0..120 {
@@ -334,17 +349,22 @@ proptest! {
     /// any window, idle TTIs equal those that are run, and queries change nothing.
     #[test]
     fn slices_keep_their_invariants(
-        shares in prop::collection::vec(8_u32..40, 1..4), fixed: bool, limit_rbs in 8_u32..120, seed: u64,
+        shares in prop::collection::vec(8_u32..40, 1..4), law in 0_usize..3, limit_rbs in 8_u32..120, seed: u64,
         bearers in prop::collection::vec((0_usize..4, 0_usize..4, 0_u8..28), 1..6), bler in prop::sample::select(vec![0.0, 0.3]),
-        rlc in 0_usize..4, control: bool,
+        rlc in 0_usize..4, control: bool, pattern in prop::sample::select(&PATTERNS[..]), window_ms in 4_u64..30,
     ) {
-        let partition = if fixed { Partition::Fixed(Fixed) } else { Partition::Elastic(Elastic { limit_rbs }) };
+        let (fixed, by_ratios) = (law == 0, law == 2);
+        let partition = match law {
+            0 => Partition::Fixed(Fixed),
+            1 => Partition::Elastic(Elastic { limit_rbs }),
+            _ => Partition::Rrm(Rrm { window: ms(window_ms) }),
+        };
         let rlc = [RlcSetting::transparent(), RlcSetting::lte_um(), RlcSetting::nr_um(), RlcSetting::lte_am()][rlc];
         let mut ues = vec![0; bearers.len()];
         let mut of_slice = vec![Vec::new(); shares.len()];
         let mut number = 0;
         let harq = HarqSetting { bler: Bler::new(bler, Bler::SLOPE).unwrap(), ..HarqSetting::default() };
-        let mut setting = lte().partition(partition).harq(harq);
+        let mut setting = lte().partition(partition).harq(harq).tdd(tdd(pattern));
         if control {
             setting = setting.control(Control::TESTBED);
         }
@@ -365,7 +385,12 @@ proptest! {
             }
         }
         for (share, bearers) in shares.iter().zip(&of_slice) {
-            setting = setting.with_slice(slice((*share).min(100 / shares.len() as u32), bearers.clone()));
+            let percent = (*share).min(100 / shares.len() as u32);
+            let slice = slice(percent, bearers.clone());
+            setting = setting.with_slice(match by_ratios {
+                true => CellSlice { agreed: Ratios::from_percent(8, percent, 50).unwrap().into(), ..slice },
+                false => slice,
+            });
         }
         let mut random = Random::derive(seed, "slices", "traffic");
         let mut arrivals: Vec<Arrival> = (0..80)
@@ -394,7 +419,12 @@ proptest! {
             let got = other.slices(end);
             let sum = |part: fn(&SliceUsage) -> u64| got.iter().map(part).sum::<u64>();
             let charged = sum(|s| s.used_rbs) + sum(|s| s.wasted_rbs) + sum(|s| s.unfit_rbs);
-            prop_assert_eq!(charged, sum(|s| s.granted_rbs), "lent and borrowed resource blocks are equal");
+            if by_ratios {
+                // Some are in the minimum of no slice.
+                prop_assert!(charged <= usage.offered_rbs - usage.repeated_rbs);
+            } else {
+                prop_assert_eq!(charged, sum(|s| s.granted_rbs), "lent and borrowed resource blocks are equal");
+            }
             prop_assert_eq!(sum(|s| s.used_rbs), usage.used_rbs - usage.repeated_rbs);
             prop_assert_eq!(sum(|s| s.sent_bytes), usage.sent_bytes);
             for (slice, (least, surplus)) in got.iter().zip(&mut most) {
@@ -402,7 +432,11 @@ proptest! {
                 *least = (*least).min(more);
                 *surplus = (*surplus).max(more - *least);
                 let limit = if fixed { 0 } else { 2 * i64::from(limit_rbs) };
-                if fixed {
+                if by_ratios {
+                    let policy = slice.policy.unwrap();
+                    let charged = slice.used_rbs + slice.wasted_rbs + slice.unfit_rbs;
+                    prop_assert!(slice.granted_rbs + policy.borrowed_rbs >= charged, "{:?}", slice);
+                } else if fixed {
                     prop_assert!(slice.used_rbs + slice.wasted_rbs + slice.unfit_rbs == slice.granted_rbs);
                 } else {
                     prop_assert!(*surplus <= limit, "{} RBs more than agreed", surplus);

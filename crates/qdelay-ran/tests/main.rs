@@ -5,6 +5,7 @@
 extern crate qdelay_testing;
 
 mod cell_common;
+mod ratios_model;
 mod rlc_models;
 mod slices_model;
 mod slicing;
@@ -14,6 +15,7 @@ mod air_facts;
 mod cell_facts;
 mod cell_model;
 mod cell_properties;
+mod cell_ratios;
 mod cell_slices;
 mod held_back;
 mod pdcp;
@@ -21,6 +23,7 @@ mod radio_windows;
 mod rlc_bearer;
 mod rlc_oracle;
 mod rlc_prefixes;
+mod slice_ratios;
 mod slices;
 mod slices_memory;
 mod uplink_facts;

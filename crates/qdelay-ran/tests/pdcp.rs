@@ -13,6 +13,7 @@ fn setting(sn_bits: u8, t_reordering: Span, out_of_order_delivery: bool) -> Pdcp
         t_reordering,
         out_of_order_delivery,
         discard_timer: Span::MAX,
+        set_discard: false,
         ciphered: true,
         drops_before: false,
     }

@@ -365,6 +365,7 @@ fn settings() -> impl Strategy<Value = RlcSetting> {
                 t_reordering: span(wait),
                 out_of_order_delivery: out_of_order,
                 discard_timer: Span::MAX,
+                set_discard: false,
                 ciphered: true,
                 drops_before: false,
             };

@@ -19,6 +19,12 @@ pub(super) struct SlicePart {
     lent: Figure,
     #[serde(skip_serializing_if = "Option::is_none")]
     quantum: Option<QuantumPart>,
+    /// With policy ratios: beyond its minimum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    borrowed: Option<Figure>,
+    /// With policy ratios: dedicated, and idle beside a slice with data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dedicated: Option<Figure>,
 }
 
 /// In resource blocks.
@@ -53,6 +59,8 @@ fn part(slice: &SliceFigures) -> SlicePart {
         unfit: of_granted(slice.rbs_unfit as f64),
         lent: of_granted(slice.rbs_lent as f64),
         quantum: slice.quantum_rbs.map(quantum),
+        borrowed: slice.rbs_borrowed.map(|rbs| of_granted(rbs as f64)),
+        dedicated: slice.rbs_idle_dedicated.map(|rbs| of_granted(rbs as f64)),
     }
 }
 
@@ -82,13 +90,16 @@ mod tests {
             ..SliceFigures::default()
         };
         let fixed = SliceFigures { rbs_granted: 0, quantum_rbs: None, ..slice.clone() };
-        let slices = [("a".to_string(), slice), ("b".to_string(), fixed)].into_iter().collect();
+        let ratios = SliceFigures { rbs_borrowed: Some(200), rbs_idle_dedicated: Some(50), ..slice.clone() };
+        let slices = [("a", slice), ("b", fixed), ("c", ratios)];
+        let slices = slices.into_iter().map(|(name, slice)| (name.to_string(), slice)).collect();
         let shown = serde_json::to_value(parts(&slices)).unwrap();
         let quantum = json!({ "min": -72, "p25": -25, "p50": -13.5, "p75": -2, "max": 7 });
         let expected = json!({
             "share": 0.25, "throughput": 4.5, "used": 1.1, "wasted": 0.02, "unfit": 0.03, "lent": -0.15, "quantum": quantum
         });
         assert_eq!(shown["a"], expected);
+        assert_eq!((&shown["c"]["borrowed"], &shown["c"]["dedicated"]), (&json!(0.2), &json!(0.05)));
         assert_eq!((&shown["b"]["used"], shown["b"].get("quantum")), (&json!(1100), None));
     }
 }

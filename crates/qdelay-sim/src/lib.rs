@@ -24,6 +24,7 @@ pub mod results;
 mod run;
 mod scenario;
 mod sent_data;
+mod set_meter;
 mod simulation;
 mod topology;
 mod traffic;
@@ -41,6 +42,7 @@ pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome, Parts};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::RunError;
 pub use scenario::{
-    Bottleneck, FlowSpec, HopSpec, Impairments, LinkSpec, ProbeSpec, Scenario, SecondCodepoint, Uplink,
+    Bottleneck, FlowSets, FlowSpec, HopSpec, Impairments, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
+    Uplink,
 };
 pub use simulation::{FlowProgress, Simulation, Sums, run, run_recorded};

@@ -371,7 +371,7 @@ impl<'a> Measurement<'a> {
             let slices = agreed.zip(usage.slices).enumerate().map(|(number, (slice, now))| {
                 // Before the first TTI there are none.
                 let usage = before.slices.get(number).map_or_else(|| now.clone(), |before| now.since(before));
-                (slice.name.clone(), SliceFigures::from_usage(slice.share.millionths(), &usage, measured))
+                (slice.name.clone(), SliceFigures::from_usage(slice.agreed.millionths(), &usage, measured))
             });
             if let Some(cell) = &mut outcome.measures.cell {
                 cell.slices = slices.collect();

@@ -3,7 +3,8 @@
 use crate::contents::ContentsStore;
 use crate::measurement::Measurement;
 use crate::packet_timestamps::{PacketTimestampStore, happened};
-use qdelay_core::{DropReason, MarkReason, Packet, Time};
+use crate::set_meter::SetMeter;
+use qdelay_core::{DropReason, MarkReason, Packet, PduSet, Time};
 use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord};
 use qdelay_traffic::ends::Contents;
@@ -20,6 +21,8 @@ pub struct Arrival {
 pub struct Meter<'a> {
     pub measuring: Measurement<'a>,
     pub contents: ContentsStore,
+    /// Present if flows have PDU sets.
+    pub sets: Option<Box<SetMeter>>,
     /// Packets that have left the path and are not yet passed to their flow.
     pub arrivals: Vec<Arrival>,
     /// Packets with [`KEPT`] that the path has dropped or doubled, not yet passed to their flow.
@@ -51,6 +54,9 @@ pub struct KeptFate {
 impl Observer for Meter<'_> {
     #[inline(always)]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        if let Some(sets) = &mut self.sets {
+            sets.enqueued(now, node, packet, self.contents.get(packet.handle));
+        }
         if self.measuring.enqueued(now, node, packet) && self.is_recording {
             self.timestamps.get_mut(slot(packet)).arrival = now;
         }
@@ -66,6 +72,9 @@ impl Observer for Meter<'_> {
 
     #[inline(always)]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
+        if let Some(sets) = &mut self.sets {
+            sets.departed(now, node, packet, self.contents.get(packet.handle));
+        }
         if self.measuring.departed(now, node, packet) && self.is_recording {
             self.timestamps.get_mut(slot(packet)).departed = now;
         }
@@ -74,11 +83,17 @@ impl Observer for Meter<'_> {
     #[inline]
     fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
         self.measuring.split(now, node, packet, split);
+        if let Some(sets) = &mut self.sets {
+            sets.split(now, packet, self.contents.get(packet.handle));
+        }
     }
 
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.measuring.dropped(now, node, packet);
+        if let Some(sets) = &mut self.sets {
+            sets.dropped(node, packet, self.contents.get(packet.handle));
+        }
         if self.is_recording {
             self.record(now, packet, Fate::Dropped(reason));
         }
@@ -115,6 +130,11 @@ impl Observer for Meter<'_> {
             self.record(now, packet, Fate::Delivered);
         }
         self.arrivals.push(Arrival { packet: *packet, at_receiver });
+    }
+
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        let sets = self.sets.as_ref().filter(|_| packet.handle & ACKNOWLEDGEMENT == 0)?;
+        sets.pdu_set(packet, self.contents.get(packet.handle))
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ use crate::packet_timestamps::PacketTimestampStore;
 use crate::rates::Bins;
 use crate::results::{self, AudioFigures, FlowSeries, StreamFigures, VideoFigures, VoiceFigures, WebFigures};
 use crate::scenario::FlowSpec;
+use crate::set_meter::SetMeter;
 use crate::topology::{self, Topology, TopologyError};
 use core::fmt;
 use qdelay_core::deadlines::Deadlines;
@@ -106,6 +107,7 @@ impl<'a> Run<'a> {
         let meter = Meter {
             measuring: Measurement::new(scenario.clone(), &topology),
             contents: ContentsStore::default(),
+            sets: SetMeter::new(&scenario, &topology),
             arrivals: Vec::new(),
             fates: Vec::new(),
             timestamps: PacketTimestampStore::default(),
@@ -350,7 +352,11 @@ impl<'a> Run<'a> {
         let series = self.scenario.series.filter(|_| self.scenario.flows.len() <= FLOWS_MAX);
         let bins = series.map(|width| Bins { width, end });
         let flows = flows.map(|(spec, flow)| flow_outcome(spec, flow, end, bins)).collect();
-        Ok(self.meter.measuring.finish(flows, probe_sent))
+        let mut outcome = self.meter.measuring.finish(flows, probe_sent);
+        if let Some(sets) = self.meter.sets {
+            sets.finish(&self.scenario, end.since(self.begin), &mut outcome);
+        }
+        Ok(outcome)
     }
 }
 

@@ -100,6 +100,8 @@ pub struct FlowSpec {
     pub access_jitter: Span,
     /// One-way delay beyond which the receiver discards data packets; `None` to keep all.
     pub discard_delay: Option<Span>,
+    /// The PDU sets of its packets; `None` for a flow without sets, or whose sets neither count nor matter to the network.
+    pub sets: Option<Box<FlowSets>>,
     /// Added to the base round trip, for this flow alone, behind the uplink.
     pub extra_rtt: Span,
     /// Whether it is an upload: its data crosses the uplink, which there has to be, and its acknowledgements the bottleneck.
@@ -126,6 +128,7 @@ impl FlowSpec {
             access: None,
             access_jitter: Span::ZERO,
             discard_delay: None,
+            sets: None,
             extra_rtt: Span::ZERO,
             is_upload: false,
             ue: 0,
@@ -137,6 +140,20 @@ impl FlowSpec {
         let FlowSpec { access, access_jitter, extra_rtt, is_upload, ue, qfi, .. } = *self;
         FlowWay { access, access_jitter, extra_rtt, ue, qfi, is_upload }
     }
+}
+
+/// The PDU sets of a flow, whose transport makes frames: the quality of service of its QoS flow (TS 23.501 clause 5.7.7), and what is
+/// measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowSets {
+    /// PDU set delay budget; `None` without one.
+    pub psdb: Option<Span>,
+    /// Bound on the PDU set error rate; `None` without one.
+    pub pser: Option<f64>,
+    /// PDU set integrated handling: without one of its packets a set is of no use.
+    pub psihi: bool,
+    /// Delays for which results have the share of sets complete within them.
+    pub within: Vec<Span>,
 }
 
 /// The second codepoint of a flow. A source that chooses the codepoint of each packet itself has it as its other choice.

@@ -18,6 +18,7 @@ mod impairments;
 mod in_order;
 mod lossless_acknowledgements;
 mod pacers;
+mod pdu_sets;
 mod programs;
 mod rate_control;
 mod records;

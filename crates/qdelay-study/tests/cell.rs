@@ -311,7 +311,7 @@ fn errors_of_cells_name_line_key_and_expected_value() {
         ),
         (
             "[cell]\ntti = \"2ms\"\ntdd = \"tdd:DSU\"\n[[flow]]",
-            "line 3: cell.tdd: time division duplex needs TTIs of one slot, 1ms, and no slices",
+            "line 3: cell.tdd: time division duplex needs TTIs of one slot, 1ms; found a TTI of 2ms",
         ),
         (
             "[cell]\nolla = \"olla:target=0%\"\n[[flow]]",

@@ -16,6 +16,7 @@ mod extend;
 mod f1;
 mod parts;
 mod pdcp;
+mod pdu_sets;
 mod results_docs;
 mod scenario;
 mod scenario_axes;

@@ -1,9 +1,10 @@
 //! Scenarios with slices: keys, errors, axes, and results of runs.
 
 use crate::common::{results, study};
+use qdelay_core::Span;
 use qdelay_ran::Partition;
-use qdelay_ran::cell::Elastic;
-use qdelay_study::results::CaseSummary;
+use qdelay_ran::cell::{Agreed, Elastic, Rrm};
+use qdelay_study::results::{CaseSummary, SliceFigures};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 
@@ -69,7 +70,7 @@ fn bearers_inherit_the_slice_of_their_ue() {
     let slices: Vec<(&str, u32, &[usize], bool)> = setting
         .slices()
         .iter()
-        .map(|s| (s.name.as_str(), s.share.millionths(), &s.bearers[..], s.scheduler.is_some()))
+        .map(|s| (s.name.as_str(), s.agreed.millionths(), &s.bearers[..], s.scheduler.is_some()))
         .collect();
     assert_eq!(slices, [("calls", 250_000, &[0, 2, 4][..], false), ("rest", 750_000, &[1, 3][..], true)]);
     let limit =
@@ -160,7 +161,7 @@ fn axes_vary_partition_share_and_slice() {
     let case = study(&text).case(4, &Library::new()).unwrap();
     let setting = case.scenario.bottleneck.as_cell().unwrap().complete();
     assert_eq!(setting.partitioned(), Some(Partition::Elastic(Elastic { limit_rbs: 50 })));
-    assert_eq!(setting.slices()[0].share.millionths(), 100_000);
+    assert_eq!(setting.slices()[0].agreed.millionths(), 100_000);
     let none = study(&text).case(0, &Library::new()).unwrap();
     assert_eq!(none.scenario.bottleneck.as_cell().unwrap().complete().partitioned(), None);
     // Contradictions at a single point are found before anything runs.
@@ -217,4 +218,155 @@ fn schedulers_of_whole_packets_are_refused() {
     assert!(cell.slices.is_empty());
     assert!(summary.cases[0].jain > 0.9, "{}", summary.cases[0].jain);
     assert!(cell.rbs_unused_share < 0.1, "{}", cell.rbs_unused_share);
+}
+
+/// The same cell on TDD with policy ratios, in slots of 0.5 ms.
+fn ratios() -> String {
+    SLICES
+        .replace(
+            "rlc = \"um\"\n",
+            "rlc = \"um\"\ntechnology = \"nr\"\nnumerology = 1\nprbs = 51\ntdd = \"tdd:DDDSU\"\n",
+        )
+        .replace("\"eqp\"", "\"rrm\"")
+        .replace("share = \"25%\"", "dedicated = \"10%\"\nmin = \"25%\"")
+        .replace("share = \"75%\"", "min = \"40%\"\nmax = \"80%\"")
+}
+
+#[test]
+fn slices_have_policy_ratios() {
+    let case = study(&ratios()).case(0, &Library::new()).unwrap();
+    let setting = case.scenario.bottleneck.as_cell().unwrap().complete();
+    assert_eq!(setting.partitioned(), Some(Rrm { window: Span::from_millis(10) }.into()));
+    let agreed: Vec<(u32, u32, u32)> = setting
+        .slices()
+        .iter()
+        .map(|slice| match slice.agreed {
+            Agreed::Ratios(ratios) => (ratios.dedicated(), ratios.min(), ratios.max()),
+            Agreed::Share(_) => panic!("{slice:?}"),
+        })
+        .collect();
+    assert_eq!(agreed, [(100_000, 250_000, 1_000_000), (0, 400_000, 800_000)]);
+    let window = ratios().replace("\"rrm\"", "{ rrm = { window = \"2500us\" } }");
+    let case = study(&window).case(0, &Library::new()).unwrap();
+    let setting = case.scenario.bottleneck.as_cell().unwrap().complete();
+    assert_eq!(setting.partitioned(), Some(Rrm { window: Span::from_micros(2500) }.into()));
+}
+
+#[test]
+fn errors_of_policy_ratios_name_line_and_key() {
+    let minima = "minima of 105% in all; expected at most 100 (calls 25%, rest 80%)";
+    for (old, new, wanted) in [
+        ("min = \"40%\"", "min = \"80%\"", format!("line 16: cell.slice.min: {minima}")),
+        (
+            "min = \"40%\"",
+            "min = \"81%\"",
+            "line 16: cell.slice.min: 81% is above the maximum, 80%; expected at most max".to_string(),
+        ),
+        (
+            "dedicated = \"10%\"",
+            "dedicated = \"26%\"",
+            "line 12: cell.slice.dedicated: 26% is above the minimum, 25%; expected at most min".to_string(),
+        ),
+        (
+            "min = \"25%\"\n",
+            "",
+            "line 12: cell.slice.dedicated: 10% is above the minimum, 0%; expected at most min".to_string(),
+        ),
+        (
+            "\"rrm\"",
+            "\"fp\"",
+            "line 12: cell.slice.dedicated: the partition is fp, which has shares; expected share in place of dedicated, min and max, or cell.partition = \"rrm\"".to_string(),
+        ),
+        (
+            "\"rrm\"",
+            "\"eqp:limit=50\"",
+            "line 12: cell.slice.dedicated: the partition is eqp:limit=50, which has shares".to_string(),
+        ),
+        ("partition = \"rrm\"\n", "", "line 9: cell.slice: there is no partition; expected cell.partition = \"fp\", \"eqp\" or \"rrm\", or \"none\"".to_string()),
+        (
+            "min = \"25%\"",
+            "min = \"25%\"\nshare = \"25%\"",
+            "line 14: cell.slice.share: the partition is rrm, which has no shares; expected dedicated, min and max in place of share".to_string(),
+        ),
+        (
+            "min = \"40%\"",
+            "min = \"0.5%\"",
+            "line 16: cell.slice.min: 0.5% of the 768 resource blocks of an averaging window is less than a group of 4; expected at least 0.53%, or 0%, or a longer window".to_string(),
+        ),
+        (
+            "max = \"80%\"",
+            "max = \"0.4%\"",
+            "line 16: cell.slice.min: 40% is above the maximum, 0.4%".to_string(),
+        ),
+        ("max = \"80%\"", "max = \"0%\"", "line 17: cell.slice.max: '0%': expected percent in quotes, above 0%".to_string()),
+        ("max = \"80%\"", "max = \"101%\"", "line 17: cell.slice.max: '101%'".to_string()),
+        ("min = \"25%\"", "min = 25", "line 13: cell.slice.min: found the integer 25; expected percent in quotes".to_string()),
+        (
+            "\"rrm\"",
+            "\"rrm:window=400us\"",
+            "line 9: cell.partition: an averaging window of 400us; expected at least the TTI, 500us".to_string(),
+        ),
+        (
+            "\"rrm\"",
+            "\"rrm:window=500us\"",
+            "cell.slice.dedicated: an averaging window without a slot that carries downlink data; expected a longer window".to_string(),
+        ),
+        ("\"rrm\"", "\"rrm:window=0s\"", "line 9: cell.partition: 'rrm:window=0s': window=0s: out of range; expected 1us to 2s".to_string()),
+    ] {
+        let text = ratios().replacen(old, new, 1);
+        assert_ne!(text, ratios(), "{old}");
+        let message = error(&text);
+        assert!(message.contains(&wanted), "{wanted}\n{message}");
+    }
+    // Slices have no effect without a partition, whatever they have agreed on.
+    assert_eq!(error(&ratios().replace("\"rrm\"", "\"none\"")), "");
+}
+
+#[test]
+fn axes_vary_partition_and_ratios() {
+    let shares = "cell.slice.calls.share = \"25%\"\ncell.slice.rest.share = \"75%\"\n";
+    let text = ratios()
+        .replace("dedicated = \"10%\"\nmin = \"25%\"", "")
+        .replace("min = \"40%\"\nmax = \"80%\"", "")
+        + "[[matrix.variant]]\nlabel = \"none\"\ncell.partition = \"none\"\n"
+        + &format!("[[matrix.variant]]\nlabel = \"FP\"\ncell.partition = \"fp\"\n{shares}")
+        + &format!("[[matrix.variant]]\nlabel = \"EQP\"\ncell.partition = \"eqp\"\n{shares}")
+        + "[[matrix.variant]]\nlabel = \"rrm\"\ncell.slice.calls.min = \"25%\"\ncell.slice.rest.max = \"60%\"\n";
+    let summary = results(&text);
+    assert_eq!(summary.cases.len(), 4);
+    for case in &summary.cases[1..3] {
+        let slices = &case.cell.as_ref().unwrap().slices;
+        assert!(
+            slices.values().all(|slice| slice.rbs_borrowed.is_none() && slice.rbs_idle_dedicated.is_none())
+        );
+        closed_on_tdd(case);
+    }
+    let cell = summary.cases[3].cell.as_ref().unwrap();
+    closed_on_tdd(&summary.cases[3]);
+    let (calls, rest) = (&cell.slices["calls"], &cell.slices["rest"]);
+    assert_eq!((calls.share, rest.share), (0.25, 0.0));
+    // Two seconds of 3200 slots with data, of 48 RBs in whole groups.
+    let all = 3200 * 48;
+    assert_eq!((calls.rbs_granted, rest.rbs_granted), (all / 4, 0));
+    // Both have a download, and share in proportion to their maxima of 100% and 60%.
+    assert!(
+        rest.rbs_used.abs_diff(all * 3 / 8) <= all / 100 && rest.rbs_borrowed == Some(rest.rbs_used),
+        "{rest:?}"
+    );
+    assert!(calls.rbs_used > all * 61 / 100 && calls.rbs_wasted == 0, "{calls:?}");
+    for slice in [calls, rest] {
+        assert_eq!((slice.rbs_idle_dedicated, slice.rbs_idle_granted), (Some(0), Some(0)));
+    }
+}
+
+/// Resource blocks of a case on TDD are accounted for: those of slices, of repetitions, and those of no slice, which are idle.
+fn closed_on_tdd(case: &CaseSummary) {
+    let cell = case.cell.as_ref().unwrap();
+    assert_eq!(cell.rbs_used + cell.rbs_wasted + cell.rbs_unfit, cell.rbs_offered);
+    assert_eq!(cell.rbs_offered, 51 * 3200, "four of five slots carry data");
+    let sum = |of: fn(&SliceFigures) -> i64| cell.slices.values().map(of).sum::<i64>();
+    let charged = sum(|slice| (slice.rbs_used + slice.rbs_wasted + slice.rbs_unfit) as i64);
+    assert_eq!(charged, sum(|slice| slice.rbs_granted as i64 - slice.rbs_lent));
+    assert!(charged <= cell.rbs_offered as i64);
+    assert_eq!(sum(|slice| slice.rbs_used as i64), cell.rbs_used as i64);
 }

@@ -105,7 +105,7 @@ fn duration(scenario: &str) -> &'static str {
 
 /// A part of a study of hundreds of cases represents the study.
 fn part(scenario: &str) -> Option<&'static str> {
-    ["which/", "5g/n78-"].iter().any(|large| scenario.starts_with(large)).then_some("1/16")
+    ["which/", "5g/n78-call"].iter().any(|large| scenario.starts_with(large)).then_some("1/16")
 }
 
 /// Cases in a folder of results, in order.

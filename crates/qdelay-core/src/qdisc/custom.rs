@@ -2,7 +2,7 @@
 
 use super::{Backlog, Qdisc};
 use crate::component::{Arguments, Component, ComponentError, Custom};
-use crate::{Context, Packet, Random, Rate, Sink, Time};
+use crate::{Context, DropReason, Packet, Random, Rate, Sink, Time};
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt::Debug;
@@ -48,6 +48,14 @@ trait Erased: Debug + Send + Sync {
         sink: &mut dyn Sink,
     ) -> Option<Packet>;
     fn erased_expel(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink) -> Option<Packet>;
+    fn erased_discard_set(
+        &mut self,
+        now: Time,
+        random: &mut Random,
+        sink: &mut dyn Sink,
+        set: (u32, u32),
+        reason: DropReason,
+    ) -> bool;
     fn erased_poll(&mut self, now: Time, random: &mut Random, sink: &mut dyn Sink);
     fn erased_head(&self) -> Option<&Packet>;
     fn erased_sizes(&self, from: usize, sizes: &mut [u32]) -> usize;
@@ -78,6 +86,16 @@ impl<Q: Qdisc + Clone + Debug + Send + Sync + 'static> Erased for Q {
     }
     fn erased_expel(&mut self, now: Time, random: &mut Random, mut sink: &mut dyn Sink) -> Option<Packet> {
         self.expel(&mut Context { now, random, sink: &mut sink })
+    }
+    fn erased_discard_set(
+        &mut self,
+        now: Time,
+        random: &mut Random,
+        mut sink: &mut dyn Sink,
+        (flow, number): (u32, u32),
+        reason: DropReason,
+    ) -> bool {
+        self.discard_set(&mut Context { now, random, sink: &mut sink }, flow, number, reason)
     }
     fn erased_poll(&mut self, now: Time, random: &mut Random, mut sink: &mut dyn Sink) {
         self.poll(&mut Context { now, random, sink: &mut sink });
@@ -127,6 +145,15 @@ impl Qdisc for CustomQdisc {
     }
     fn expel<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.0.erased_expel(context.now, context.random, context.sink)
+    }
+    fn discard_set<S: Sink>(
+        &mut self,
+        context: &mut Context<'_, S>,
+        flow: u32,
+        number: u32,
+        reason: DropReason,
+    ) -> bool {
+        self.0.erased_discard_set(context.now, context.random, context.sink, (flow, number), reason)
     }
     fn poll<S: Sink>(&mut self, context: &mut Context<'_, S>) {
         self.0.erased_poll(context.now, context.random, context.sink);

@@ -117,6 +117,18 @@ macro_rules! disciplines {
                     AnyQdisc::Custom(it) => it.expel(context),
                 }
             }
+            fn discard_set<S: Sink>(
+                &mut self,
+                context: &mut Context<'_, S>,
+                flow: u32,
+                number: u32,
+                reason: DropReason,
+            ) -> bool {
+                match self {
+                    $(AnyQdisc::$Discipline(it) => it.discard_set(context, flow, number, reason),)*
+                    AnyQdisc::Custom(it) => it.discard_set(context, flow, number, reason),
+                }
+            }
             #[inline]
             fn backlog(&self) -> Backlog {
                 match self {

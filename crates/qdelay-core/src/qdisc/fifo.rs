@@ -109,6 +109,16 @@ impl<L: FifoLaw> Qdisc for Fifo<L> {
     fn expel<S: Sink>(&mut self, _: &mut Context<'_, S>) -> Option<Packet> {
         self.ring.pop()
     }
+    fn discard_set<S: Sink>(
+        &mut self,
+        context: &mut Context<'_, S>,
+        flow: u32,
+        number: u32,
+        reason: DropReason,
+    ) -> bool {
+        self.ring.discard_set(context.sink, flow, number, reason);
+        true
+    }
     #[inline]
     fn backlog(&self) -> Backlog {
         self.ring.backlog()

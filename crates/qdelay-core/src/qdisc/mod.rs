@@ -19,6 +19,7 @@ mod head_drop;
 mod limits;
 mod linux;
 mod longest;
+mod pdu_sets;
 mod pie;
 mod priority;
 mod red;
@@ -38,6 +39,7 @@ pub use flow_queues::LONGEST_FLOW;
 pub use fq_codel::FqCodelParameters;
 pub use limits::{LIMIT, LIMIT_BYTES, limit};
 pub use linux::{KernelQdisc, kernel_qdisc};
+pub use pdu_sets::SET_DISCARD;
 pub use ring::{Limit, Ring};
 pub use sfq::SfqParameters;
 
@@ -62,6 +64,7 @@ dispatch::disciplines! {
     sfq::Sfq,
     red::Red in Fifo,
     priority::Priority in Box,
+    pdu_sets::PduSets in Fifo,
     dsd::Dsd in Box,
     fcfs_green::FcfsGreen in Fifo,
 }
@@ -112,6 +115,19 @@ pub trait Qdisc {
     /// discipline. The default is a dequeue, which may include decisions.
     fn expel<S: Sink>(&mut self, context: &mut Context<'_, S>) -> Option<Packet> {
         self.dequeue(context)
+    }
+
+    /// Removes the queued packets of PDU set `number` of `flow` for a host that discards the set, and reports each to the sink as dropped
+    /// for `reason`. Returns false, and removes nothing, if the discipline cannot; this is the default.
+    fn discard_set<S: Sink>(
+        &mut self,
+        context: &mut Context<'_, S>,
+        flow: u32,
+        number: u32,
+        reason: DropReason,
+    ) -> bool {
+        let _ = (context, flow, number, reason);
+        false
     }
 
     /// The queued packets and bytes.

@@ -1,7 +1,7 @@
 //! The first-in first-out packet store of the single-queue disciplines.
 
 use super::Backlog;
-use crate::{DropReason, Packet};
+use crate::{DropReason, Packet, Sink};
 use alloc::collections::VecDeque;
 
 /// A first-in first-out queue of packets with its byte count and its limits. It grows as needed, at most to its packet limit,
@@ -64,6 +64,24 @@ impl Ring {
         self.packets.pop_front();
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
+    }
+    /// Removes the packets of PDU set `number` of `flow`, wherever they are, and reports each to `sink` as dropped for `reason`. Takes
+    /// time in proportion to the queue.
+    pub fn discard_set<S: Sink>(&mut self, sink: &mut S, flow: u32, number: u32, reason: DropReason) {
+        let Ring { packets, bytes, .. } = self;
+        packets.retain(|packet| {
+            let is_of_set =
+                packet.flow == flow && sink.pdu_set(packet).is_some_and(|set| set.number == number);
+            if is_of_set {
+                *bytes -= u64::from(packet.bytes);
+                sink.dropped(packet, reason);
+            }
+            !is_of_set
+        });
+    }
+    /// The packets from the head to the tail.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter()
     }
     /// The packet at the head.
     #[inline]

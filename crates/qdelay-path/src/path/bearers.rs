@@ -1,18 +1,39 @@
-//! The entry of a bearer: the limit that it shares with its queue, the numbers of PDCP, and its discard timer.
+//! The entry of a bearer: the limit that it shares with its queue, the numbers of PDCP, its discard timer, and the discard of PDU
+//! sets.
+//!
+//! With the discard of sets (TS 38.323 clause 5.3, `pdu-SetDiscard`) the end of a packet's discard timer discards all packets of its PDU
+//! set: those in the queue, and those that come later, which get no number. The same is done for a set that needs all of its packets
+//! (PSIHI) when the entry or the queue drops one as it arrives: the standard leaves that to the base station.
 
 use super::Path;
 use super::queues::Tally;
 use crate::node::Queue;
 use crate::{NodeId, Observer};
-use qdelay_core::qdisc::{Backlog, Qdisc};
-use qdelay_core::{Context, Packet, Sink, Time};
+use qdelay_core::qdisc::{Backlog, Qdisc, SET_DISCARD};
+use qdelay_core::{Context, DropReason, Packet, Sink, Time};
 use qdelay_ran::pdcp::DISCARD;
 
 impl<Q: Qdisc> Path<Q> {
-    /// `packet` comes to the queue `at` of a bearer with an entry of its own: whether the bearer may hold it too. It is numbered,
+    /// `packet` comes to the queue `at` of a bearer with an entry of its own: why the bearer may not hold it too, if so. It is numbered,
     /// unless PDCP is behind the drop that follows.
     #[inline(never)]
-    pub(super) fn enters_bearer(&mut self, at: NodeId, packet: &mut Packet) -> bool {
+    pub(super) fn enters_bearer<O: Observer>(
+        &mut self,
+        at: NodeId,
+        packet: &mut Packet,
+        now: Time,
+        observer: &mut O,
+    ) -> Result<(), DropReason> {
+        let set = match self.nodes[at.index()].role.queue().discards_sets() {
+            true => observer.pdu_set(packet),
+            false => None,
+        };
+        if let Some(set) = set
+            && let Some(entry) = &self.nodes[at.index()].role.queue().entry
+            && entry.discarded.contains(packet.flow, set.number)
+        {
+            return Err(SET_DISCARD);
+        }
         let has_room = self.has_room(at, packet);
         if let Some(entry) = &mut self.nodes[at.index()].role.queue_mut().entry
             && let Some(numbering) = entry.numbering
@@ -22,7 +43,28 @@ impl<Q: Qdisc> Path<Q> {
             packet.count = entry.next;
             entry.next = entry.next.wrapping_add(1);
         }
-        has_room
+        if has_room {
+            return Ok(());
+        }
+        if let Some(set) = set.filter(|set| set.is_integrated) {
+            self.discard_rest(at, (packet.flow, set.number), now, observer);
+        }
+        Err(DropReason::TAIL_LIMIT)
+    }
+
+    /// Discards the PDU set `set` of a flow in the queue `at` of a bearer, whose entry drops a packet of it.
+    #[cold]
+    fn discard_rest<O: Observer>(&mut self, at: NodeId, set: (u32, u32), now: Time, observer: &mut O) {
+        let node = &mut self.nodes[at.index()];
+        let queue = node.role.queue_mut();
+        let mut sink = Tally::new(now, at, &mut node.counters, observer);
+        queue.discard_set(now, set, &mut sink);
+        let gone = sink.gone;
+        self.copy_backlog(at, now);
+        self.follow_timer(at, now);
+        if gone.packets > 0 {
+            self.tell_gone(at, now, gone);
+        }
     }
 
     /// Whether the bearer behind the queue `at` may hold `packet` too.
@@ -59,11 +101,35 @@ impl<Q: Qdisc> Queue<Q> {
                 };
             let expelled = qdisc.expel(&mut Context { now, random, sink });
             match expelled {
-                Some(packet) => sink.dropped(&packet, DISCARD),
+                Some(packet) => {
+                    let set = if self.discards_sets() { sink.pdu_set(&packet) } else { None };
+                    sink.dropped(&packet, DISCARD);
+                    if let Some(set) = set {
+                        self.discard_set(now, (packet.flow, set.number), sink);
+                    }
+                }
                 None => break,
             }
             self.retire();
         }
+    }
+
+    /// Discards a PDU set, of a flow and with a number: what of it is queued, and what comes later.
+    pub(super) fn discard_set<O: Observer>(
+        &mut self,
+        now: Time,
+        (flow, number): (u32, u32),
+        sink: &mut Tally<'_, O>,
+    ) {
+        if let Some(entry) = &mut self.entry {
+            entry.discarded.add(flow, number);
+        }
+        for old in self.retiring.iter_mut().flat_map(|retiring| &mut retiring.queues) {
+            let context = &mut Context { now, random: &mut old.random, sink: &mut *sink };
+            old.qdisc.discard_set(context, flow, number, SET_DISCARD);
+        }
+        let context = &mut Context { now, random: &mut self.random, sink };
+        self.qdisc.discard_set(context, flow, number, SET_DISCARD);
     }
 }
 
@@ -98,7 +164,8 @@ mod tests {
     }
 
     /// Numbers of packets, without a discard timer unless told otherwise.
-    const NUMBERING: Numbering = Numbering { drops_before: false, discard_timer: Span::MAX, is_done: false };
+    const NUMBERING: Numbering =
+        Numbering { drops_before: false, discard_timer: Span::MAX, set_discard: false, is_done: false };
 
     /// A cell of one bearer, of 549 bytes for each TTI, behind a queue of `qdisc`.
     fn path(qdisc: &str, rlc: RlcSetting, numbering: Numbering) -> Path {
@@ -107,6 +174,7 @@ mod tests {
             t_reordering: Span::from_millis(20),
             out_of_order_delivery: false,
             discard_timer: numbering.discard_timer,
+            set_discard: numbering.set_discard,
             ciphered: true,
             drops_before: numbering.drops_before,
         };

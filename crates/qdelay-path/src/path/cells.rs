@@ -11,7 +11,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::pacer::Waited;
 use qdelay_core::qdisc::{Backlog, Qdisc};
-use qdelay_core::{DropReason, Packet, Span, Time};
+use qdelay_core::{DropReason, Packet, PduSet, Span, Time};
 use qdelay_ran::{Source, Split};
 
 impl<Q: Qdisc> Path<Q> {
@@ -242,6 +242,12 @@ impl<Q: Qdisc, O: Observer> Source for Surroundings<'_, Q, O> {
     fn head(&self, bearer: usize) -> Option<Time> {
         let queue = self.path.nodes[self.queues[bearer].index()].role.queue();
         queue.head().map(|packet| packet.arrival)
+    }
+    fn next_packet(&self, bearer: usize) -> Option<Packet> {
+        self.path.nodes[self.queues[bearer].index()].role.queue().head().copied()
+    }
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        self.observer.pdu_set(packet)
     }
     #[inline]
     fn pull(&mut self, bearer: usize) -> Option<Packet> {

@@ -5,7 +5,7 @@ use crate::link::AnyLink;
 use crate::node::{Queue, Role};
 use crate::{Count, Counters, NodeId, Observer};
 use qdelay_core::qdisc::Qdisc;
-use qdelay_core::{Context, DropReason, MarkReason, Packet, Random, Sink, Span, Time};
+use qdelay_core::{Context, DropReason, MarkReason, Packet, PduSet, Random, Sink, Span, Time};
 
 /// Counts the drops and marks of a discipline, and reports them to the observer.
 pub(super) struct Tally<'a, O> {
@@ -17,6 +17,8 @@ pub(super) struct Tally<'a, O> {
     pub(super) gone: Count,
     /// The number of the newest of these.
     pub(super) newest: u32,
+    /// Flow and number of a PDU set that needs all of its packets, of which one is among these.
+    pub(super) broken: Option<(u32, u32)>,
 }
 
 impl<O: Observer> Sink for Tally<'_, O> {
@@ -24,11 +26,19 @@ impl<O: Observer> Sink for Tally<'_, O> {
         self.counters.dropped.add(reason, packet);
         self.gone.add(packet);
         self.newest = self.newest.max(packet.count);
+        if let Some(set) = self.observer.pdu_set(packet)
+            && set.is_integrated
+        {
+            self.broken = Some((packet.flow, set.number));
+        }
         self.observer.dropped(self.now, self.node, packet, reason);
     }
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
         self.counters.marked.add(reason, packet);
         self.observer.marked(self.now, self.node, packet, reason);
+    }
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        self.observer.pdu_set(packet)
     }
 }
 
@@ -41,7 +51,7 @@ impl<'a, O: Observer> Tally<'a, O> {
         counters: &'a mut Counters,
         observer: &'a mut O,
     ) -> Tally<'a, O> {
-        Tally { now, node, counters, observer, gone: Count::default(), newest: 0 }
+        Tally { now, node, counters, observer, gone: Count::default(), newest: 0, broken: None }
     }
     /// Takes a packet out of `qdisc`.
     #[inline(never)]
@@ -63,9 +73,14 @@ impl<Q: Qdisc> Queue<Q> {
     ) -> Count {
         let mut sink = Tally::new(now, node, counters, observer);
         self.qdisc.enqueue(&mut Context { now, random: &mut self.random, sink: &mut sink }, packet);
-        let Tally { gone, newest, .. } = sink;
+        let Tally { gone, newest, broken, .. } = sink;
         if gone.packets > 0 && self.entry.is_some() {
             self.take_number_back(newest);
+            if let Some(set) = broken.filter(|_| self.discards_sets()) {
+                let mut sink = Tally::new(now, node, counters, observer);
+                self.discard_set(now, set, &mut sink);
+                return gone + sink.gone;
+            }
         }
         gone
     }

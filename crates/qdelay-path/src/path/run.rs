@@ -145,8 +145,10 @@ impl<Q: Qdisc> Path<Q> {
                 Role::Queue(queue) => {
                     packet.arrival = now;
                     observer.enqueued(now, to, &packet);
-                    if queue.entry.is_some() && !self.enters_bearer(to, &mut packet) {
-                        return self.discard(to, &packet, now, DropReason::TAIL_LIMIT, observer);
+                    if queue.entry.is_some()
+                        && let Err(reason) = self.enters_bearer(to, &mut packet, now, observer)
+                    {
+                        return self.discard(to, &packet, now, reason, observer);
                     }
                     if packet.bytes >= ANNOUNCED_BYTES {
                         self.announce(to, &packet);

@@ -159,7 +159,11 @@ impl CellScenario {
     /// The cell with its UEs and their bearers.
     pub fn complete(&self) -> CellSetting {
         self.ues.iter().fold(self.setting.clone(), |setting, ue| {
-            let bearer = |ue: UeSetting, bearer: &BearerSpec| ue.serving(bearer.rlc, bearer.service);
+            let bearer = |ue: UeSetting, bearer: &BearerSpec| {
+                let budgets =
+                    bearer.qos_flows.iter().filter_map(|flow| Some((flow.qfi.into(), flow.budget?)));
+                ue.serving(bearer.rlc, bearer.service).budgets(budgets.collect())
+            };
             setting.ue(ue.bearers.iter().fold(ue.setting.clone(), bearer))
         })
     }

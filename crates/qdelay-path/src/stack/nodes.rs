@@ -156,11 +156,9 @@ pub(super) fn add(
         gate(stack, &pacer, told_by, &told, spec, &over_f1)?;
         stack.change(|builder| builder.pull_order(&pacer, bearer.order));
         if let Some(pdcp) = bearer.rlc.pdcp {
-            let (drops_before, discard_timer) = (pdcp.drops_before, pdcp.discard_timer);
+            let numbering = Numbering::from_pdcp(&pdcp);
             let is_done = matches!(bearer.f1, F1Spec::Standard(_));
-            stack.change(|builder| {
-                builder.numbering(&rlc, Numbering { drops_before, discard_timer, is_done })
-            });
+            stack.change(|builder| builder.numbering(&rlc, Numbering { is_done, ..numbering }));
         }
         if let Some(limit_bytes) = bearer.buffer_bytes {
             let buffer = BearerBuffer { limit_bytes, header_bytes: bearer.rlc.sdu_overhead_bytes };

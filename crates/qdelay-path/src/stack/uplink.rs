@@ -43,10 +43,7 @@ pub(super) fn add(
             queues.push(stack.add_back(Place::Uplink, &name, queue));
             stack.chain(&[&name, UPLINK]);
             if let Some(pdcp) = bearer.rlc.pdcp {
-                let (drops_before, discard_timer) = (pdcp.drops_before, pdcp.discard_timer);
-                stack.change(|builder| {
-                    builder.numbering(&name, Numbering { drops_before, discard_timer, is_done: false })
-                });
+                stack.change(|builder| builder.numbering(&name, Numbering::from_pdcp(&pdcp)));
             }
             names.push(name);
         }

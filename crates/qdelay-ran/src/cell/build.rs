@@ -29,7 +29,6 @@ impl Cell {
     /// The first invalid setting, with the expected value.
     pub fn new(setting: CellSetting, seed: u64, name: &str) -> Result<Cell, CellError> {
         setting.check()?;
-        let slicing = Slicing::new(&setting)?.map(Box::new);
         let tdd = match &setting.tdd {
             Some(tdd) => {
                 let special = tdd.special(&setting.carrier).map_err(|error| CellError::Tdd { error })?;
@@ -37,9 +36,18 @@ impl Cell {
             }
             None => None,
         };
+        let duplex = Duplex::new(tdd.as_ref(), &setting.carrier, setting.tti);
+        let grid = Grid {
+            tdd,
+            slots: setting.slots(),
+            carrier: setting.carrier.clone(),
+            control: setting.control,
+            unit: setting.unit,
+        };
+        let slicing = Slicing::new(&setting, &grid)?.map(Box::new);
         let guarantees = Guarantees::new(&setting)?.map(Box::new);
         let (mut ues, mut bearers, mut rlcs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut services = Vec::new();
+        let (mut services, mut budgets) = (Vec::new(), Vec::new());
         let has_air = setting.has_air();
         let by_snr = matches!(setting.harq.decoding, Decoding::Snr { .. });
         // Each UE has its own name for random streams, so that another UE changes no draw of this one.
@@ -77,8 +85,12 @@ impl Cell {
                 air: has_air
                     .then(|| Box::new(Air::new(setting.harq.processes, of.drx, of.handover.clone(), other))),
             });
-            for (bearer, &setting::BearerSetting { rlc, service }) in of.bearers.iter().enumerate() {
-                services.push(service);
+            for (bearer, setting::BearerSetting { rlc, service, budgets: of_flows }) in
+                of.bearers.iter().enumerate()
+            {
+                let rlc = *rlc;
+                services.push(*service);
+                budgets.push(of_flows.clone());
                 let mut rlc_bearer =
                     Bearer::new(rlc).map_err(|error| CellError::Rlc { ue, bearer, error })?;
                 if of.handover.is_some() {
@@ -102,6 +114,7 @@ impl Cell {
             harq: setting.harq,
             sharing: setting.sharing,
             services,
+            budgets,
             urgency: setting.scheduler.by_delay(),
             guarantees,
             air: setting.air_span(),
@@ -126,14 +139,8 @@ impl Cell {
             ues,
             bearers,
             rlcs,
-            duplex: Duplex::new(tdd.as_ref(), &setting.carrier, setting.tti),
-            grid: Grid {
-                tdd,
-                slots: setting.slots(),
-                carrier: setting.carrier,
-                control: setting.control,
-                unit: setting.unit,
-            },
+            duplex,
+            grid,
         })
     }
 }

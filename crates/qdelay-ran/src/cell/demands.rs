@@ -19,6 +19,8 @@ pub(super) struct Demands<'a, S> {
     loads: &'a mut Vec<Load>,
     /// Quality of service of each bearer, for schedulers by delay.
     services: &'a [Service],
+    /// Packet delay budgets of the QoS flows of each bearer, by QFI.
+    budgets: &'a [Vec<(u16, Span)>],
     urgency: Option<Urgency>,
     sharing: Sharing,
     unit: SizeUnit,
@@ -52,6 +54,7 @@ impl Cell {
             activity: &mut self.activity,
             loads: &mut self.loads,
             services: &self.services,
+            budgets: &self.budgets,
             urgency: self.urgency,
             sharing: self.sharing,
             unit: self.grid.unit,
@@ -109,12 +112,33 @@ impl<S: Source> Demands<'_, S> {
     fn urgency_of(&self, urgency: Urgency, first: usize, first_load: usize) -> f64 {
         let of = |load: &Load| {
             let bearer = first + usize::from(load.local);
+            if urgency == Urgency::OwnDeadline {
+                return self.since_deadline(bearer);
+            }
             let head = self.rlcs[bearer].head().or_else(|| self.source.head(bearer));
             // A retransmission has no head packet: its waiting time counts as zero.
             let waited = self.radios.now.since(head.unwrap_or(self.radios.now));
             urgency.evaluate(&self.services[bearer], Span::from_nanos(waited.as_nanos() + 1).as_secs_f64())
         };
         self.loads[first_load..].iter().map(of).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Seconds since the deadline of the packet at the head of `bearer`; below 0 before it.
+    fn since_deadline(&self, bearer: usize) -> f64 {
+        let service = &self.services[bearer];
+        let head = self.rlcs[bearer].head_packet().or_else(|| self.source.next_packet(bearer));
+        // A retransmission has no head packet: it counts as one that has just come.
+        let Some(packet) = head else { return -service.budget.as_secs_f64() };
+        let of_set = self.source.pdu_set(&packet).map_or(Time::NEVER, |set| set.deadline);
+        let deadline = if of_set == Time::NEVER {
+            let own = self.budgets[bearer].iter().find(|(qfi, _)| *qfi == packet.class);
+            packet.arrival + own.map_or(service.budget, |(_, budget)| *budget)
+        } else {
+            of_set
+        };
+        let now = self.radios.now;
+        // A nanosecond is added, as for waiting times.
+        now.since(deadline).as_secs_f64() - deadline.since(now).as_secs_f64() + 1e-9
     }
 
     /// Appends the candidates that are not among `candidates`.

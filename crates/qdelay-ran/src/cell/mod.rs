@@ -48,6 +48,7 @@ mod build;
 mod demands;
 mod drx;
 mod duplex;
+mod error;
 mod guarantees;
 mod handover;
 mod held_back;
@@ -61,10 +62,11 @@ mod tti;
 pub use crate::rlc::Split;
 pub use air::AirUsage;
 pub use drx::{DrxSetting, SLEEPS};
+pub use error::CellError;
 pub use handover::{HandoverSetting, MOVES};
-pub use partition::{CellSlice, Elastic, Fixed, PARTITIONS, Partition};
-pub use setting::{CellError, CellSetting, MAX_BEARERS, UeSetting};
-pub use slicing::{QuantumHistogram, SliceUsage};
+pub use partition::{Agreed, CellSlice, Elastic, Fixed, PARTITIONS, Partition, Rrm};
+pub use setting::{CellSetting, UeSetting};
+pub use slicing::{PolicyUsage, QuantumHistogram, SliceUsage};
 
 use crate::harq::{Blocks, HarqSetting};
 use crate::mac::{Candidate, Grid, Service, Sharing, State, Turns, Urgency};
@@ -84,12 +86,15 @@ use host::Output;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::pacer::{Served, Waited};
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Packet, Random, Span, Time};
+use qdelay_core::{DropReason, Packet, PduSet, Random, Span, Time};
 use slicing::Slicing;
 
 /// The smallest block worth its headers, in bytes; for a bearer with less data than that, the data it has. It holds the
 /// largest headers of all layers, an offset of a segment, and 16 bytes of a packet.
 pub const LEAST_BYTES: u64 = 32;
+
+/// The most data radio bearers of a UE: `maxDRB` is 29 in TS 38.331, and MAC has 32 identities.
+pub const MAX_BEARERS: usize = 30;
 
 /// The source of a cell's packets, which is also notified of each packet's fate. Bearers are numbered over
 /// all UEs, in the order of their declaration.
@@ -114,6 +119,17 @@ pub trait Source {
     /// delay; `None` for an empty queue. The default is `None`.
     fn head(&self, bearer: usize) -> Option<Time> {
         let _ = bearer;
+        None
+    }
+    /// The next packet to be pulled from the queue of `bearer`, for a scheduler that decides by the deadlines of packets; `None` for an
+    /// empty queue. The default is `None`.
+    fn next_packet(&self, bearer: usize) -> Option<Packet> {
+        let _ = bearer;
+        None
+    }
+    /// The PDU set of a packet of a bearer; the default is `None`: it belongs to none.
+    fn pdu_set(&self, packet: &Packet) -> Option<PduSet> {
+        let _ = packet;
         None
     }
     /// Takes the next packet from the queue of `bearer`, which may drop others before it. [`Packet::arrival`] is the time at
@@ -193,6 +209,8 @@ pub struct Cell {
     /// Quality of service of each bearer; `urgency`: the measure by which the scheduler decides by delay, if
     /// it does.
     services: Vec<Service>,
+    /// The packet delay budgets of the QoS flows of each bearer, by QFI.
+    budgets: Vec<Vec<(u16, Span)>>,
     urgency: Option<Urgency>,
     /// Guaranteed bit rates, if any bearer has one.
     guarantees: Option<Box<Guarantees>>,

@@ -1,27 +1,26 @@
 //! The settings of a cell.
 
+use super::MAX_BEARERS;
 use super::drx::DrxSetting;
+use super::error::CellError;
 use super::handover::HandoverSetting;
 use super::partition::{CellSlice, Partition};
 use crate::harq::HarqSetting;
 use crate::mac::{RoundRobin, Scheduler, Service, Sharing};
-use crate::radio::{Channel, Control, Decoding, OllaSetting, RadioError, Reported, Tdd};
-use crate::rlc::{Mode, RlcError, RlcSetting};
-use crate::slice::{Share, SliceError};
+use crate::radio::{Channel, Control, Decoding, OllaSetting, Reported, Tdd};
+use crate::rlc::{Mode, RlcSetting};
 use crate::tables::Carrier;
 use alloc::vec::Vec;
-use core::fmt;
 use qdelay_core::Span;
 use qdelay_core::pacer::{PACKET_BYTES, SizeUnit};
 
-/// The most data radio bearers of a UE: `maxDRB` is 29 in TS 38.331, and MAC has 32 identities.
-pub const MAX_BEARERS: usize = 30;
-
 /// A bearer of a UE.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BearerSetting {
     pub rlc: RlcSetting,
     pub service: Service,
+    /// Packet delay budgets of its QoS flows, by QFI.
+    pub budgets: Vec<(u16, Span)>,
 }
 
 /// A UE: its channel, the cell's knowledge of that channel, and its bearers.
@@ -89,7 +88,16 @@ impl UeSetting {
     /// Adds a bearer as [`UeSetting::bearer`] does, with a class and possibly a guaranteed bit rate.
     #[must_use]
     pub fn serving(mut self, rlc: RlcSetting, service: Service) -> UeSetting {
-        self.bearers.push(BearerSetting { rlc, service });
+        self.bearers.push(BearerSetting { rlc, service, budgets: Vec::new() });
+        self
+    }
+    /// Sets the packet delay budgets of the QoS flows of the bearer that was added last, each with its QFI
+    /// ([`Packet::class`](qdelay_core::Packet::class)), for a scheduler that decides by the deadlines of packets.
+    #[must_use]
+    pub fn budgets(mut self, budgets: Vec<(u16, Span)>) -> UeSetting {
+        if let Some(bearer) = self.bearers.last_mut() {
+            bearer.budgets = budgets;
+        }
         self
     }
     /// The same UE without guaranteed bit rates.
@@ -186,7 +194,7 @@ impl CellSetting {
         CellSetting { control, ..self }
     }
     /// Sets time division duplex: slots are numbered from that of the first TTI. TTIs must then have one
-    /// slot, and the cell no slices.
+    /// slot.
     #[must_use]
     pub fn tdd(self, tdd: Option<Tdd>) -> CellSetting {
         CellSetting { tdd, ..self }
@@ -342,7 +350,7 @@ impl CellSetting {
         let has_guarantee =
             self.ues.iter().flat_map(|ue| &ue.bearers).any(|bearer| bearer.service.guaranteed.is_some());
         let is_divided = self.partition.is_some() || divides(&self.scheduler);
-        if self.tdd.is_some() && (is_divided || self.slots() > 1) {
+        if self.tdd.is_some() && self.slots() > 1 {
             return Err(CellError::TddOfSlots { tti: self.tti, slot });
         }
         let by_delay = |scheduler: &Scheduler| scheduler.by_delay().is_some();
@@ -363,175 +371,3 @@ impl CellSetting {
         Ok(())
     }
 }
-
-/// An invalid setting. UEs and their bearers are numbered from 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum CellError {
-    /// The cell has no UE.
-    NoUe,
-    /// A UE has no bearer, or more than [`MAX_BEARERS`].
-    Bearers {
-        /// Index of the UE.
-        ue: usize,
-        /// Number of bearers.
-        found: usize,
-    },
-    /// The TTI is not a whole number of slots, or longer than 1000 slots.
-    Tti {
-        /// TTI of the cell.
-        tti: Span,
-        /// Slot of the carrier.
-        slot: Span,
-    },
-    /// The averaging window of a scheduler is shorter than a TTI.
-    Window {
-        /// Averaging window of the scheduler.
-        window: Span,
-        /// TTI of the cell.
-        tti: Span,
-    },
-    /// Slices in a cell whose TTIs have several slots of which some carry less data.
-    Partition {
-        /// TTI of the cell.
-        tti: Span,
-    },
-    /// The scheduler `eqp`, which makes slices itself, in a cell with slices or for a slice.
-    SchedulerOfSlice,
-    /// Time division duplex in a cell with slices, or whose TTIs have several slots.
-    TddOfSlots {
-        /// TTI of the cell.
-        tti: Span,
-        /// Slot of the carrier.
-        slot: Span,
-    },
-    /// Special slots that the carrier does not have.
-    Tdd {
-        /// The error of the pattern.
-        error: RadioError,
-    },
-    /// A scheduler that decides by delay, or a guaranteed bit rate, in a cell with slices.
-    DelayOfSlice,
-    /// The guaranteed bit rates up to that of a bearer need more than the cell has.
-    Guaranteed {
-        /// Index of the UE.
-        ue: usize,
-        /// Index of the bearer.
-        bearer: usize,
-        /// Needed capacity, as a fraction of the cell's.
-        load: f64,
-    },
-    /// Invalid slices. Bearers are numbered over all UEs.
-    Slices(SliceError),
-    /// A share that is rounded down to no resource block in each TTI.
-    ShareOfNothing {
-        /// Index of the slice.
-        slice: usize,
-        /// Agreed share of the slice.
-        share: Share,
-        /// Resource blocks in a TTI.
-        rbs: u32,
-        /// Smallest share in resource blocks.
-        least_rbs: u32,
-    },
-    /// A block would be repeated before its decoding can have failed.
-    HarqRtt {
-        /// Time from a block to its repetition.
-        rtt: Span,
-        /// Time from a block to its decoding.
-        air: Span,
-    },
-    /// Packets are the unit, but a bearer segments them.
-    Unit {
-        /// Index of the UE.
-        ue: usize,
-        /// Index of the bearer.
-        bearer: usize,
-    },
-    /// A channel that does not fit the carrier.
-    Radio {
-        /// Index of the UE.
-        ue: usize,
-        /// Error of the channel.
-        error: RadioError,
-    },
-    /// A channel in another cell that does not fit the carrier.
-    Target {
-        /// Index of the UE.
-        ue: usize,
-        /// Error of the channel.
-        error: RadioError,
-    },
-    /// A bearer with invalid settings.
-    Rlc {
-        /// Index of the UE.
-        ue: usize,
-        /// Index of the bearer.
-        bearer: usize,
-        /// Error of the bearer settings.
-        error: RlcError,
-    },
-}
-
-impl fmt::Display for CellError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CellError::NoUe => f.write_str("the cell has no UE; expected at least one"),
-            CellError::Bearers { ue, found } => {
-                write!(f, "UE {ue} has {found} bearers; expected 1 to {MAX_BEARERS}")
-            }
-            CellError::Tti { tti, slot } => {
-                write!(f, "a TTI of {tti}; expected 1 to 1000 whole slots of {slot}")
-            }
-            CellError::Window { window, tti } => {
-                write!(f, "a window of {window}; expected at least the TTI, {tti}")
-            }
-            CellError::Partition { tti } => {
-                write!(
-                    f,
-                    "a TTI of {tti} has several slots, some with control, in a cell with slices; expected TTIs of one slot, or no control"
-                )
-            }
-            CellError::SchedulerOfSlice => f.write_str(
-                "eqp makes each UE a slice; expected another scheduler in a cell with a partition",
-            ),
-            CellError::TddOfSlots { tti, slot } => write!(
-                f,
-                "time division duplex needs TTIs of one slot, {slot}, and no slices; found a TTI of {tti}, or a partition or eqp"
-            ),
-            CellError::Tdd { error } => write!(f, "{error}"),
-            CellError::DelayOfSlice => f.write_str(
-                "a cell with slices supports neither schedulers by delay (mlwdf, exp_pf, edf) nor guaranteed bit rates; expected another scheduler, and no gbr",
-            ),
-            CellError::Guaranteed { load, .. } => write!(
-                f,
-                "the guaranteed bit rates up to this one need {:.0}% of the cell, each at the MCS of its channel or, where that changes, at the highest; expected at most 100% together",
-                load * 100.0
-            ),
-            CellError::Slices(error) => write!(f, "{error}"),
-            CellError::ShareOfNothing { share, rbs, least_rbs, .. } => {
-                let least = (u64::from(*least_rbs) * 1_000_000).div_ceil(u64::from(*rbs).max(1));
-                write!(
-                    f,
-                    "{}% of {rbs} resource blocks is rounded down to {}, below the smallest share of {least_rbs}; expected at least {}%",
-                    f64::from(share.millionths()) / 10_000.0,
-                    share.rounded_down(*rbs),
-                    least.div_ceil(100) as f64 / 100.0
-                )
-            }
-            CellError::HarqRtt { rtt, air } => {
-                write!(f, "a block is repeated after {rtt}; expected at least the time on the air, {air}")
-            }
-            CellError::Unit { ue, bearer } => {
-                write!(
-                    f,
-                    "bearer {bearer} of UE {ue} segments packets; expected whole packets where packets are the unit"
-                )
-            }
-            CellError::Target { ue, error } => write!(f, "UE {ue}, in the other cell: {error}"),
-            CellError::Radio { ue, error } => write!(f, "UE {ue}: {error}"),
-            CellError::Rlc { ue, bearer, error } => write!(f, "bearer {bearer} of UE {ue}: {error}"),
-        }
-    }
-}
-impl core::error::Error for CellError {}

@@ -93,6 +93,19 @@ impl Grid {
         ttis / common(ttis, tdd) * tdd
     }
 
+    /// Number of windows of `ttis` TTIs after which the frames of windows repeat.
+    pub fn windows(&self, ttis: u64) -> u64 {
+        let period = self.period();
+        period / common(period, ttis).max(1)
+    }
+
+    /// Number of resource blocks that carry data in TTI number `tti`.
+    pub fn rbs(&self, tti: u64) -> u32 {
+        let frame = self.frame(tti);
+        // The number fits: at most 275 resource blocks in each of 1000 slots.
+        frame.count(frame.all()) as u32
+    }
+
     /// Returns true if TTI number `tti` is a special slot.
     pub fn is_special(&self, tti: u64) -> bool {
         self.tdd.as_ref().is_some_and(|(tdd, _)| tdd.is_special(tti))

@@ -29,13 +29,15 @@ impl Service {
 }
 
 /// The urgency that a scheduler by delay computes from the time that the packet at the head of a bearer has
-/// waited. The urgency of a UE is the highest of its bearers.
+/// waited, or from its deadline. The urgency of a UE is the highest of its bearers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
     /// Waiting time times the weight of the bearer's class.
     Weighted,
     /// Waiting time less the bearer's budget, in seconds: above 0 after the deadline.
     Deadline,
+    /// Time since the deadline of the packet itself: that of its PDU set, or its arrival plus the budget of its QoS flow.
+    OwnDeadline,
 }
 
 impl Urgency {
@@ -44,6 +46,8 @@ impl Urgency {
         match self {
             Urgency::Weighted => service.weight() * waited,
             Urgency::Deadline => waited - service.budget.as_secs_f64(),
+            // The waiting time is since the deadline.
+            Urgency::OwnDeadline => waited,
         }
     }
 }

@@ -45,6 +45,12 @@ const DISCARD_TIMER: Typed<str> = Typed::new(
     "Time behind PDCP after which a packet is discarded, unless a part of it has been sent.",
 )
 .unit(Unit::Choice(DISCARD_TIMERS));
+const SET_DISCARD: Typed<bool> = Typed::new(
+    "set_discard",
+    "off",
+    "A discard, or with psihi a drop at arrival, discards all packets of the PDU set (pdu-SetDiscard).",
+)
+.source("TS 38.323 release 18, clause 5.3");
 const CIPHERING: Typed<bool> = Typed::new(
     "ciphering",
     "on",
@@ -72,6 +78,7 @@ static STANDARD: Component = Component::new(
     T_REORDERING.parameter(),
     OUT_OF_ORDER.parameter(),
     DISCARD_TIMER.parameter(),
+    SET_DISCARD.parameter(),
     CIPHERING.parameter(),
     DROP_BEFORE.parameter(),
 ]);
@@ -114,6 +121,7 @@ impl PdcpSetting {
             t_reordering: arguments.get(&T_REORDERING).map_or(usual, span),
             out_of_order_delivery: arguments.get(&OUT_OF_ORDER),
             discard_timer: span(arguments.get(&DISCARD_TIMER)),
+            set_discard: arguments.get(&SET_DISCARD),
             ciphered: arguments.get(&CIPHERING),
             drops_before: arguments.get(&DROP_BEFORE),
         };

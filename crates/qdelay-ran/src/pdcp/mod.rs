@@ -8,13 +8,14 @@
 //! The transmitting entity is a counter in front of the queue of the bearer, which belongs to the host: a
 //! packet enters the bearer with its number in [`Packet::count`](qdelay_core::Packet::count).
 //!
-//! Source: TS 38.323 (releases 15 to 17) clauses 5.2.1, 5.2.2, 5.3 and 7.1; TS 38.331 for the values of
+//! Source: TS 38.323 (releases 15 to 18) clauses 5.2.1, 5.2.2, 5.3 and 7.1; TS 38.331 for the values of
 //! timers.
 //!
 //! # Differences from the reference
 //! * Nothing is encoded, ciphered or compressed: headers have their size only, and a packet that would be
 //!   deciphered with a wrong COUNT is dropped as [`DESYNCHRONIZED`].
 //! * Keys are not changed before COUNT has wrapped around after 2^32 packets.
+//! * The discard of PDU sets, an UE's procedure, is there in both directions. No discardTimerForLowImportance, no gap report.
 //! * PDCP is not re-established and recovers no data, also where RLC is re-established; no status reports, no
 //!   duplication.
 

@@ -22,6 +22,8 @@ pub struct PdcpSetting {
     /// discardTimer: time that a packet may wait behind PDCP before a part of it is sent; [`Span::MAX`]:
     /// infinity.
     pub discard_timer: Span,
+    /// pdu-SetDiscard: true if a discard discards the whole PDU set of the packet (release 18).
+    pub set_discard: bool,
     /// True if packets are ciphered: then no node behind PDCP can read or change their headers.
     pub ciphered: bool,
     /// True if the queue of the bearer admits an arrival before the packet is numbered: then a drop at

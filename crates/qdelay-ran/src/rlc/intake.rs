@@ -2,8 +2,8 @@
 
 use super::ledger::{Ledger, SduId};
 use super::{Supply, Transmitted};
-use qdelay_core::Time;
 use qdelay_core::qdisc::Backlog;
+use qdelay_core::{Packet, Time};
 
 /// A segment of one SDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,9 +93,9 @@ impl Intake {
         self.open.is_some()
     }
 
-    /// Computes [`super::Bearer::head`].
-    pub fn head(&self, ledger: &Ledger) -> Option<Time> {
-        self.open.map(|(sdu, _)| ledger.get(sdu).packet.arrival)
+    /// Computes [`super::Bearer::head_packet`].
+    pub fn head(&self, ledger: &Ledger) -> Option<Packet> {
+        self.open.map(|(sdu, _)| ledger.get(sdu).packet)
     }
 
     /// Computes [`super::Bearer::remaining`].

@@ -415,15 +415,18 @@ impl Bearer {
 
     /// Time at which the packet of [`Bearer::remaining`] entered its queue.
     pub fn head(&self) -> Option<Time> {
+        self.head_packet().map(|packet| packet.arrival)
+    }
+
+    /// The packet of [`Bearer::remaining`].
+    pub fn head_packet(&self) -> Option<Packet> {
         let open = match &self.entity {
             Entity::Transparent(entity) => entity.head(&self.common),
             Entity::LteUm(entity) => entity.intake.head(&self.common.ledger),
             Entity::NrUm(entity) => entity.intake.head(&self.common.ledger),
             Entity::Acknowledged(entity) => entity.sender.intake.head(&self.common.ledger),
         };
-        open.or_else(|| {
-            self.common.ledger.first_forwarded().map(|id| self.common.ledger.get(id).packet.arrival)
-        })
+        open.or_else(|| self.common.ledger.first_forwarded().map(|id| self.common.ledger.get(id).packet))
     }
 
     /// Packets that the bearer holds and that are neither delivered nor dropped; IP bytes.

@@ -51,9 +51,9 @@ impl Transparent {
             }
     }
 
-    /// Computes [`super::Bearer::head`].
-    pub fn head(&self, common: &Common) -> Option<Time> {
-        self.waiting.map(|id| common.ledger.get(id).packet.arrival)
+    /// Computes [`super::Bearer::head_packet`].
+    pub fn head(&self, common: &Common) -> Option<Packet> {
+        self.waiting.map(|id| common.ledger.get(id).packet)
     }
 
     /// Computes [`super::Bearer::prefixes`].

@@ -4,6 +4,8 @@
 //! * [`FixedPartition`]: each slice gets its share in each TTI, at any backlog.
 //! * [`Eqp`]: slices lend and borrow, so that in each TTI as many whole packets as possible are sent, and the
 //!   share holds over time. A segmented packet waits in the receiver for its second half.
+//! * [`RrmPolicy`]: each slice has a dedicated, a minimum and a maximum ratio (3GPP TS 28.541); what is not dedicated
+//!   goes to others while the slice is idle.
 //!
 //! RBs are assigned in groups (RBGs) of [`Eqp::rbg_rbs`] RBs. A [`RbgCapacity`] holds the bytes that a number
 //! of groups carries for a UE; the waiting packets are read through [`Queues`]. Nothing here stores a packet.
@@ -27,12 +29,16 @@ mod memory;
 mod pool;
 mod price;
 mod problem;
+mod ratios;
+mod rrm;
 mod solved;
 mod work;
 
 pub use eqp::{Eqp, Grant, Tti, WholePackets};
 pub use fp::FixedPartition;
 pub use grants::Rounding;
+pub use ratios::Ratios;
+pub use rrm::{PolicyAccount, RrmPolicy, SliceDemand};
 pub use work::Work;
 
 use alloc::vec;
@@ -90,6 +96,31 @@ pub struct SliceSetting<'a> {
     pub drbs: &'a [usize],
 }
 
+/// The slice of each of the DRBs 0 to `drbs` - 1; `slices` are the DRBs of each slice, at most [`MOST_SLICES`].
+pub(crate) fn slices_of_drbs<'a>(
+    slices: impl Iterator<Item = &'a [usize]>,
+    drbs: usize,
+) -> Result<Vec<u16>, SliceError> {
+    const NONE: u16 = u16::MAX;
+    let mut of_drb = vec![NONE; drbs];
+    for (slice, of_slice) in slices.enumerate() {
+        if of_slice.is_empty() {
+            return Err(SliceError::NoDrb { slice });
+        }
+        for &drb in of_slice {
+            match of_drb.get_mut(drb) {
+                None => return Err(SliceError::UnknownDrb { drb, drbs }),
+                Some(of) if *of == NONE => *of = slice as u16,
+                Some(of) => return Err(SliceError::TwoSlices { drb, slices: [usize::from(*of), slice] }),
+            }
+        }
+    }
+    match of_drb.iter().position(|&slice| slice == NONE) {
+        Some(drb) => Err(SliceError::NoSlice { drb }),
+        None => Ok(of_drb),
+    }
+}
+
 /// The slices of a cell.
 #[derive(Clone, Debug)]
 pub struct Slices {
@@ -111,23 +142,7 @@ impl Slices {
         if total > u64::from(Share::ALL.0) {
             return Err(SliceError::Shares { millionths: total });
         }
-        const NONE: u16 = u16::MAX;
-        let mut of_drb = vec![NONE; drbs];
-        for (slice, setting) in settings.iter().enumerate() {
-            if setting.drbs.is_empty() {
-                return Err(SliceError::NoDrb { slice });
-            }
-            for &drb in setting.drbs {
-                match of_drb.get_mut(drb) {
-                    None => return Err(SliceError::UnknownDrb { drb, drbs }),
-                    Some(of) if *of == NONE => *of = slice as u16,
-                    Some(of) => return Err(SliceError::TwoSlices { drb, slices: [usize::from(*of), slice] }),
-                }
-            }
-        }
-        if let Some(drb) = of_drb.iter().position(|&slice| slice == NONE) {
-            return Err(SliceError::NoSlice { drb });
-        }
+        let of_drb = slices_of_drbs(settings.iter().map(|slice| slice.drbs), drbs)?;
         Ok(Slices { shares: settings.iter().map(|slice| slice.share).collect(), of_drb })
     }
 
@@ -324,6 +339,30 @@ pub enum SliceError {
     },
     /// Invalid quanta: not one for each slice, below minus the limit, or with a sum other than 0.
     Quanta,
+    /// Policy ratios that are not in their order, above 100%, or with a maximum of zero.
+    Ratios {
+        /// Given dedicated ratio, in millionths.
+        dedicated: u32,
+        /// Given minimum, in millionths.
+        min: u32,
+        /// Given maximum, in millionths.
+        max: u32,
+    },
+    /// Minima of more than 100% in total.
+    Minima {
+        /// Sum of the minima.
+        millionths: u64,
+    },
+    /// A slice with policy ratios in a partition by shares.
+    NoShare {
+        /// Index of the slice.
+        slice: usize,
+    },
+    /// A slice with a share in a partition by policy ratios.
+    NoRatios {
+        /// Index of the slice.
+        slice: usize,
+    },
 }
 
 impl fmt::Display for SliceError {
@@ -365,6 +404,28 @@ impl fmt::Display for SliceError {
                 write!(
                     f,
                     "invalid quanta; expected one per slice, none below minus the limit, and a sum of 0"
+                )
+            }
+            SliceError::Ratios { dedicated, min, max } => {
+                let [dedicated, min, max] = [dedicated, min, max].map(|ratio| percent(ratio.into()));
+                write!(
+                    f,
+                    "a dedicated ratio of {dedicated}%, a minimum of {min}% and a maximum of {max}%; expected dedicated <= min <= max <= 100%, and max above 0%"
+                )
+            }
+            SliceError::Minima { millionths } => {
+                write!(f, "minima of {}% in all; expected at most 100", percent(millionths))
+            }
+            SliceError::NoShare { slice } => {
+                write!(
+                    f,
+                    "slice {slice} has policy ratios and no share; expected a share, or the partition rrm"
+                )
+            }
+            SliceError::NoRatios { slice } => {
+                write!(
+                    f,
+                    "slice {slice} has a share and no policy ratios; expected ratios, or another partition"
                 )
             }
         }

@@ -1,5 +1,5 @@
 //! Quality of service by number: the QCIs of LTE (TS 23.203 tables 6.1.7-A and 6.1.7-B) and the 5QIs of 5G
-//! (TS 23.501 table 5.7.4-1), and the characteristics of each.
+//! (TS 23.501 table 5.7.4-1, all rows of release 18; 5QI 75 is reserved there), and the characteristics of each.
 //!
 //! The packet delay budget applies between the UE and the far end of the operator's network (the PCEF, the
 //! UPF at N6), in one direction; part of it, 2 to 20 ms by the notes of the tables, is for the path from
@@ -8,6 +8,7 @@
 //! # Differences from the reference
 //! * Priority levels are on the scale of 5G, ten times that of LTE: QCI 65 has 0.7 in LTE and 7 here, QCI 9
 //!   has 9 in LTE and 90 here. The two tables are thus comparable, and all levels are whole numbers.
+//! * The rows of 5QIs 83 to 90 were not compared with a published copy of the table of release 18.
 //! * The averaging windows of the tables are left out: all are 2000 ms, the window of guaranteed bit rates
 //!   here.
 
@@ -188,6 +189,67 @@ mod tests {
         for number in [0, 11, 64, 68, 77, 78, 81, 91, 255] {
             assert_eq!((qci(number), five_qi(number)), (None, None), "{number}");
         }
+    }
+
+    /// Every row of table 5.7.4-1 of releases 17 and 18 as the table prints it: number, resource type, priority level, budget in ms, error rate
+    /// and default maximum data burst volume in bytes (0: not applicable).
+    #[test]
+    fn every_5qi_of_release_18_has_its_row() {
+        let printed = "
+            1 GBR 20 100 1e-2 0
+            2 GBR 40 150 1e-3 0
+            3 GBR 30 50 1e-3 0
+            4 GBR 50 300 1e-6 0
+            65 GBR 7 75 1e-2 0
+            66 GBR 20 100 1e-2 0
+            67 GBR 15 100 1e-3 0
+            71 GBR 56 150 1e-6 0
+            72 GBR 56 300 1e-4 0
+            73 GBR 56 300 1e-8 0
+            74 GBR 56 500 1e-8 0
+            76 GBR 56 500 1e-4 0
+            5 non-GBR 10 100 1e-6 0
+            6 non-GBR 60 300 1e-6 0
+            7 non-GBR 70 100 1e-3 0
+            8 non-GBR 80 300 1e-6 0
+            9 non-GBR 90 300 1e-6 0
+            10 non-GBR 90 1100 1e-6 0
+            69 non-GBR 5 60 1e-6 0
+            70 non-GBR 55 200 1e-6 0
+            79 non-GBR 65 50 1e-2 0
+            80 non-GBR 68 10 1e-6 0
+            82 critical 19 10 1e-4 255
+            83 critical 22 10 1e-4 1354
+            84 critical 24 30 1e-5 1354
+            85 critical 21 5 1e-5 255
+            86 critical 18 5 1e-4 1354
+            87 critical 25 5 1e-3 500
+            88 critical 25 10 1e-3 1125
+            89 critical 25 15 1e-4 17000
+            90 critical 25 20 1e-4 63000";
+        let rows: Vec<Vec<&str>> = printed
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .filter(|row: &Vec<&str>| !row.is_empty())
+            .collect();
+        for row in &rows {
+            let whole = |place: usize| row[place].parse::<u32>().unwrap();
+            let class = five_qi(whole(0) as u8).unwrap_or_else(|| panic!("5QI {}", row[0]));
+            let resource = match row[1] {
+                "GBR" => Guaranteed,
+                "critical" => DelayCritical,
+                _ => NotGuaranteed,
+            };
+            assert_eq!(class.resource, resource, "{row:?}");
+            assert_eq!(
+                (u32::from(class.priority), u32::from(class.budget_ms)),
+                (whole(2), whole(3)),
+                "{row:?}"
+            );
+            assert!((class.loss() / row[4].parse::<f64>().unwrap() - 1.0).abs() < 1e-9, "{row:?}");
+            assert_eq!(class.burst_bytes.unwrap_or(0), whole(5), "{row:?}");
+        }
+        assert_eq!(rows.len(), FIVE_QIS.len(), "no 5QI that the table does not print");
     }
 
     /// Invariants of the tables: numbers ascend, a number means the same in both, only delay-critical classes have bursts,

@@ -1,5 +1,5 @@
 //! Elastic quantum partition in a cell, TTI by TTI, with every choice tried. One bearer a UE, transparent, no
-//! losses, 25 RBs in groups of two, constant channels. Among equal choices the model takes the one with the
+//! losses, 25 RBs in groups of two, constant channels, and slots of a pattern. Among equal choices the model takes the one with the
 //! most packets from the first bearer, slice by slice and in turn.
 
 use qdelay_ran::tables::Carrier;
@@ -24,8 +24,13 @@ pub struct Model {
     limit: i64,
     pub slices: Vec<Slice>,
     of_bearer: Vec<usize>,
-    /// Bytes by number of groups, for each UE.
+    /// Bytes by number of groups, for each UE, in the present TTI; of a whole slot, and of a special one.
     tables: Vec<Vec<u64>>,
+    of_slots: [Vec<Vec<u64>>; 2],
+    /// Letters of the slots; empty where all are downlink.
+    pattern: &'static [u8],
+    /// RBs of the present TTI.
+    rbs: u32,
     queues: Vec<VecDeque<(u64, u64)>>,
     /// Departures: TTI, bearer, handle.
     pub log: Vec<(u64, usize, u64)>,
@@ -35,7 +40,13 @@ pub struct Model {
 type Best = (i64, i64, Vec<usize>);
 
 impl Model {
-    pub fn new(percents: &[u32], of_bearer: &[usize], limit: u32, mcs: &[u8]) -> Model {
+    pub fn new(
+        percents: &[u32],
+        of_bearer: &[usize],
+        limit: u32,
+        mcs: &[u8],
+        pattern: &'static str,
+    ) -> Model {
         let carrier = Carrier::lte(25).unwrap();
         let slice = |&percent: &u32| Slice {
             share: percent,
@@ -47,14 +58,32 @@ impl Model {
             unfit: 0,
             quanta: Vec::new(),
         };
-        let table = |&mcs: &u8| {
-            (0..=RBS / RBG).map(|groups| u64::from(carrier.block_bytes(mcs, (groups * RBG) as u16))).collect()
+        // The size of a block in a special subframe is that of three quarters of its RBs (TS 36.213 clause 7.1.7).
+        let table = |is_special: bool| {
+            let bytes = |mcs: u8, rbs: u32| match (is_special, rbs) {
+                (true, 1..) => carrier.block_bytes(mcs, (rbs * 3 / 4).max(1) as u16),
+                _ => carrier.block_bytes(mcs, rbs as u16),
+            };
+            let of_ue = |&mcs: &u8| {
+                // More RBs may carry less: fewer groups are then used.
+                let mut most = 0;
+                let all = (0..=RBS / RBG).map(|groups| u64::from(bytes(mcs, groups * RBG)));
+                all.map(|bytes| {
+                    most = bytes.max(most);
+                    most
+                })
+                .collect()
+            };
+            mcs.iter().map(of_ue).collect()
         };
         Model {
             limit: limit.into(),
             slices: percents.iter().map(slice).collect(),
             of_bearer: of_bearer.to_vec(),
-            tables: mcs.iter().map(table).collect(),
+            tables: Vec::new(),
+            of_slots: [table(false), table(true)],
+            pattern: pattern.as_bytes(),
+            rbs: RBS,
             queues: vec![VecDeque::new(); mcs.len()],
             log: Vec::new(),
         }
@@ -64,6 +93,13 @@ impl Model {
     pub fn tick(&mut self, tti: u64, arrivals: &[(usize, u64, u64)]) {
         for &(bearer, handle, bytes) in arrivals {
             self.queues[bearer].push_back((handle, bytes));
+        }
+        let slot = self.pattern.get((tti % self.pattern.len().max(1) as u64) as usize);
+        self.tables = self.of_slots[usize::from(slot == Some(&b'S'))].clone();
+        self.rbs = if slot == Some(&b'U') { 0 } else { RBS };
+        if self.rbs == 0 {
+            self.slices.iter_mut().for_each(|slice| slice.quanta.push(slice.quantum));
+            return;
         }
         self.decide(tti);
     }
@@ -85,7 +121,7 @@ impl Model {
 
     fn decide(&mut self, tti: u64) {
         let before: Vec<i64> = self.slices.iter().map(|slice| slice.quantum).collect();
-        let grants: Vec<u32> = self.slices.iter().map(|slice| RBS * slice.share / 100).collect();
+        let grants: Vec<u32> = self.slices.iter().map(|slice| self.rbs * slice.share / 100).collect();
         for (slice, &grant) in self.slices.iter_mut().zip(&grants) {
             slice.quantum += i64::from(grant);
             slice.granted += u64::from(grant);

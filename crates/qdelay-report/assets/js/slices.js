@@ -9,6 +9,8 @@ const SLICE_COLUMNS = [
   { title: "Throughput", unit: "Mbit/s", path: "throughput", help: "Bytes of its packets that the MAC took" },
   { title: "Used", unit: "%", path: "used", factor: 100, help: "Resource blocks with its data, of those that it was granted" },
   { title: "Lent", unit: "%", path: "lent", factor: 100, help: "What others got of those; below zero what it got of others'" },
+  { title: "Borrowed", unit: "%", path: "borrowed", factor: 100, help: "Beyond its minimum, over the averaging windows" },
+  { title: "Idle, dedicated", unit: "%", path: "dedicated", factor: 100, help: "Dedicated to it and idle, while another slice below its maximum had data" },
   { title: "Wasted", unit: "%", path: "wasted", factor: 100, help: "Charged to it and used by nobody, while it had no more data" },
   { title: "Unfit", unit: "%", path: "unfit", factor: 100, help: "Charged to it and used by nobody, although it had more data" },
 ];

@@ -235,6 +235,7 @@ fn slices(count: usize) -> BTreeMap<String, SliceFigures> {
             rbs_used_share: 0.9,
             throughput_mbps: 3.5,
             quantum_rbs: (number > 0).then_some(spread),
+            ..SliceFigures::default()
         };
         (format!("slice-{number}"), slice)
     };

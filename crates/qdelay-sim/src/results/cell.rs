@@ -99,7 +99,7 @@ impl AirFigures {
 entity! {
     /// The usage of a slice: `rbs_granted = rbs_used + rbs_wasted + rbs_unfit + rbs_lent`.
     pub struct SliceFigures {
-        /// The agreed share of all resource blocks that carry new data.
+        /// The agreed share of all resource blocks that carry new data; with policy ratios the minimum.
         pub share: f64,
         /// Resource blocks that were agreed, rounded as the partition does.
         pub rbs_granted: u64,
@@ -117,6 +117,18 @@ entity! {
         pub throughput_mbps: f64,
         /// Quantum of the slice over time; null without one.
         pub quantum_rbs: Option<QuantumFigures>,
+        /// Policy ratios only: resource blocks granted to it beyond its minimum, over the averaging windows. Those that it lent to
+        /// others are `rbs_lent` and these together.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub rbs_borrowed: Option<u64>,
+        /// Policy ratios only: resource blocks dedicated to it that were idle while another slice below its maximum had data for
+        /// them.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub rbs_idle_dedicated: Option<u64>,
+        /// Policy ratios only: resource blocks granted to it that it could not use, because nothing fitted, while another slice below
+        /// its maximum had data for them.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub rbs_idle_granted: Option<u64>,
     }
 }
 
@@ -242,6 +254,9 @@ impl SliceFigures {
             rbs_used_share: usage.used_rbs as f64 / usage.granted_rbs.max(1) as f64,
             throughput_mbps: usage.sent_bytes as f64 * 8.0 / measured.as_secs_f64() / 1e6,
             quantum_rbs: (usage.quanta.ttis() > 0).then(quantum),
+            rbs_borrowed: usage.policy.map(|policy| policy.borrowed_rbs),
+            rbs_idle_dedicated: usage.policy.map(|policy| policy.idle_dedicated_rbs),
+            rbs_idle_granted: usage.policy.map(|policy| policy.idle_granted_rbs),
         }
     }
 }

@@ -35,6 +35,9 @@ macro_rules! traffic_entity {
                 /// Figures of a call with video; of several calls their means.
                 #[serde(skip_serializing_if = "Option::is_none", default)]
                 pub video: Option<$crate::results::VideoFigures>,
+                /// Figures of PDU sets; not there for flows without them.
+                #[serde(skip_serializing_if = "Option::is_none", default)]
+                pub pdu_sets: Option<$crate::results::PduSetFigures>,
             }
         }
     };

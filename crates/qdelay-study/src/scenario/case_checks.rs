@@ -156,6 +156,7 @@ impl Tables {
     fn check_flows(&self) -> Result<(), Fault> {
         self.check_companions()?;
         self.check_directions()?;
+        self.check_sets()?;
         let mut counts: Vec<u64> = Vec::new();
         for flow in &self.flows {
             let destinations = self.destinations(flow)?.len() as u64;

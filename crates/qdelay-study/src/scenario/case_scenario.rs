@@ -147,6 +147,7 @@ impl Tables {
                     access: access_rate(keys),
                     access_jitter: keys.access_jitter.get(),
                     discard_delay: keys.discard_delay.get(),
+                    sets: self.sets(flow, (ue, qfi))?,
                     extra_rtt: keys.extra_rtt.get(),
                     is_upload: keys.direction.get() == Direction::Up,
                     ue,

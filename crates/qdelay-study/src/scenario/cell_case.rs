@@ -205,7 +205,10 @@ impl Cell {
             CellError::Slices(_) if keys.partition.value().as_option().is_none() => {
                 keys.scheduler.fault(error)
             }
-            CellError::Partition { .. } | CellError::Slices(_) => self.blame_slices(error),
+            CellError::RatioOfNothing { slice, key, .. } => self.blame_ratio(*slice, key, error),
+            CellError::Partition { .. } | CellError::Slices(_) | CellError::WindowOfSlices { .. } => {
+                self.blame_slices(error)
+            }
             CellError::HarqRtt { .. } if keys.harq_rtt.is_given() => keys.harq_rtt.fault(error),
             CellError::HarqRtt { .. } => keys.decoding_delay.fault(error),
             CellError::Radio { ue, error } if ue_of(*ue).is_some() => {

@@ -46,6 +46,7 @@ impl Cell {
         self.check_slices()?;
         self.check_uplink()?;
         self.check_classes()?;
+        self.check_sets()?;
         self.check_upf()
     }
 

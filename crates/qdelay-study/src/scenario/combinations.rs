@@ -138,7 +138,10 @@ pub(super) fn check_combinations(study: &Study) -> Result<(), Fault> {
             matches!(change, sr_period(_) | configured_period(_) | configured_bytes(_))
         }
         Change::Bearer(change) => matches!(change, BearerChange::slice(_)),
-        Change::Slice(change) => matches!(change, SliceChange::share(_)),
+        Change::Slice(change) => {
+            use SliceChange::{dedicated, max, min, share};
+            matches!(change, share(_) | dedicated(_) | min(_) | max(_))
+        }
     };
     study.combinations(matters, |digits| study.tables_at(digits).check())?;
     cell_filters::check(study)

@@ -5,7 +5,7 @@ pub use super::values::SEEDS_MAX;
 use super::values::{
     Bandwidth, Bins, Channel, ControlTtis, Decoding, Direction, Drx, Dscp, Dscps, F1, Handover, Labels,
     Limit, Link, Loss, McsTable, Name, Olla, Pacer, Partition, Pdcp, Percent, Protocol, Qdisc, QuantityUnit,
-    Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing, Starts, Tdd, Technology, TraceFormat, TraceName,
+    Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing, Spans, Starts, Tdd, Technology, TraceFormat, TraceName,
     Transport, Uplink,
 };
 use crate::expect::{Aggregate, Best};
@@ -84,6 +84,20 @@ const RLC_LIMIT: Declared = key(
 const RLC_BUFFER: Declared = key("", "Bytes that rlc_qdisc and the unsent rest of a partly sent packet may hold together, with PDCP headers; an arrival that does not fit is dropped. Default: no limit.").bytes().within("64b", "1000000000b");
 const FIVE_QI: Declared =
     key("", "NR only: standardized 5QI of the QoS flow.").count("5QI").within("1", "254");
+const PSDB: Declared = key(
+    "",
+    "NR only: PDU set delay budget (PSDB) of the QoS flow, from the first packet of a frame at the node until the UE has handed up the last. Default, if pser or psihi is given: the packet delay budget of five_qi.",
+)
+.within("1us", "1s");
+const PSER: Declared = key(
+    "",
+    "NR only: bound on the PDU set error rate (PSER) of the QoS flow, to which results compare; it changes no decision.",
+)
+.within("0", "1");
+const PSIHI: Declared = key(
+    "",
+    "NR only: PDU set integrated handling (PSIHI) of the QoS flow: without one of its packets a frame is of no use. Default: off.",
+);
 const CHANNEL: Declared = key("mcs:28", "Radio channel of the downlink.");
 const REPORT_DELAY: Declared =
     key("0s", "Age of a channel report when the scheduler first uses it.").within("0s", "10s");
@@ -164,6 +178,7 @@ table! {
         access_rate: Option<Rate> = key("", "Rate of the flow's own access link, in front of the bottleneck and of the uplink; default: no access link.").within("1bit", "").also(&["rate"]);
         access_jitter: Span = key("0s", "Largest additional random delay of each data packet behind the access link; packets keep their order.").within("0s", "60s");
         discard_delay: Option<Span> = key("", "Largest one-way delay of data packets; the receiver discards later ones. Default: none are discarded.").within("1us", "60s");
+        set_within: Option<Spans> = key("", "Delays for which results have the share of the flow's frames (PDU sets) that were complete within each; of a transport with frames.").within("1us", "1s");
         ue: Option<Name> = key("", "Destination in a cell: the name of a [[cell.ue]], or each for one flow to every UE.");
         qfi: Option<u8> = key("", "QFI of the UE's QoS flow that carries the flow; default: the only one, or the one that packet filters choose.").count("QFI").within("0", "63");
     }
@@ -250,7 +265,10 @@ table! {
     /// `[[cell.slice]]`.
     pub struct Slice, SliceChange = "cell.slice", "a slice of the cell: a share of its resource blocks, and the bearers that name it" {
         name: Option<Name> = key("", "Name of the slice; required.").required().fixed();
-        share: Option<Share> = key("", "Share of the resource blocks for new data, such as \"25%\"; required.").required();
+        share: Option<Share> = key("", "Share of the resource blocks for new data, such as \"25%\"; required with the partitions fp and eqp.");
+        dedicated: Option<Percent> = key("", "Partition rrm: part of the resource blocks that is the slice's alone, even while it is idle (rRMPolicyDedicatedRatio); default: 0%.");
+        min: Option<Percent> = key("", "Partition rrm: part of the resource blocks that the slice gets before others while it has data, dedicated ones included (rRMPolicyMinRatio); default: 0%.");
+        max: Option<Share> = key("", "Partition rrm: most resource blocks of the slice (rRMPolicyMaxRatio); default: 100%.");
         scheduler: Option<Scheduler> = SCHEDULER.inherited();
     }
 }
@@ -279,6 +297,9 @@ table! {
         priority: u8 = key("1", "Priority among the bearers of a UE, 1 is highest; equal ones take turns. Default: that of qci or five_qi, else 1.").count("priority").within("1", "255");
         qci: Option<u8> = key("", "LTE only: standardized QCI of the bearer; either all bearers of a UE have one, or none.").count("QCI").within("1", "254");
         five_qi: Option<u8> = FIVE_QI.about("NR only: standardized 5QI of the QoS flows without their own.");
+        psdb: Option<Span> = PSDB.about("NR only: psdb of the QoS flows without their own.");
+        pser: Option<f64> = PSER.about("NR only: pser of the QoS flows without their own.");
+        psihi: Option<bool> = PSIHI.about("NR only: psihi of the QoS flows without their own.");
         gbr: Option<Rate> = key("", "Guaranteed bit rate, served in advance of the scheduler's decision; default: none.").within("1kbit", "");
         slice: Option<Name> = SLICE_OF.about("With a partition: slice of the bearer, in place of the UE's.");
         sdap_order: Option<SdapOrder> = SDAP_ORDER.inherited();
@@ -306,6 +327,9 @@ table! {
         qfi: Option<u8> = key("", "QoS flow identifier, unique in the UE; required.").required().count("QFI").within("0", "63").fixed();
         priority: u8 = key("1", "Priority among the bearer's QoS flows with sdap_order = \"priority\", 1 is highest; equal ones in the order of the file. Default: that of five_qi, else 1.").count("priority").within("1", "255");
         five_qi: Option<u8> = FIVE_QI;
+        psdb: Option<Span> = PSDB;
+        pser: Option<f64> = PSER;
+        psihi: Option<bool> = PSIHI;
         upf_qdisc: Option<OrNone<Qdisc>> = UPF_QDISC.inherited();
         upf_pacer: Option<Pacer> = UPF_PACER.inherited();
         upf_packets: Option<u32> = UPF_PACKETS;

@@ -31,6 +31,7 @@ mod cell_checks;
 mod cell_classes;
 mod cell_filters;
 mod cell_json;
+mod cell_sets;
 mod cell_slices;
 mod cell_tables;
 mod cell_uplink;

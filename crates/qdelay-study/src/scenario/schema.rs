@@ -96,7 +96,7 @@ fn cell() -> Value {
     bearer["properties"]["filter"] = json!({ "type": "array", "minItems": 1, "items": filter });
     let mut cell = below(Cell::TABLE, "ue", below(Ue::TABLE, "bearer", bearer));
     let mut slice = table(Slice::TABLE);
-    slice["required"] = json!(["name", "share"]);
+    slice["required"] = json!(["name"]);
     cell["properties"]["slice"] = json!({ "type": "array", "minItems": 1, "items": slice });
     cell["properties"]["uplink"] = table(CellUplink::TABLE);
     cell["properties"]["uplink"]["description"] = json!(CellUplink::TABLE.about);

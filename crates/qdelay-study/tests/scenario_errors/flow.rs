@@ -38,7 +38,7 @@ pub const BAD: &[(&str, &str)] = &[
     // Keys of [[flow]].
     (
         "{BASE}transprt = \"cubic\"",
-        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi; did you mean 'transport'?",
+        "my.toml: line 6: flow.transprt: unknown key; expected one of name, transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, set_within, ue, qfi; did you mean 'transport'?",
     ),
     (
         "{BASE}transport = \"cubik\"",

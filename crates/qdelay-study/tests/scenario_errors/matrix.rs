@@ -56,15 +56,15 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\nflow.name = [\"a\"]",
-        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi",
+        "my.toml: line 7: matrix.flow.name: cannot be varied; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, set_within, ue, qfi",
     ),
     (
         "{BASE}[matrix]\nflow.fil.start = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.fil: neither a key nor the name of a flow; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi, file; did you mean 'file'?",
+        "my.toml: line 7: matrix.flow.fil: neither a key nor the name of a flow; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, set_within, ue, qfi, file; did you mean 'file'?",
     ),
     (
         "{BASE}[matrix]\nflow.file.strt = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi; did you mean 'start'?",
+        "my.toml: line 7: matrix.flow.file.strt: unknown key; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, set_within, ue, qfi; did you mean 'start'?",
     ),
     (
         "{BASE}[matrix]\nflow.file = [\"1s\"]",
@@ -104,7 +104,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[matrix]\n\"flow.fil.start\" = [\"1s\"]",
-        "my.toml: line 7: matrix.flow.fil.start: neither a key nor the name of a flow; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi, file; did you mean 'file'?",
+        "my.toml: line 7: matrix.flow.fil.start: neither a key nor the name of a flow; expected one of transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, set_within, ue, qfi, file; did you mean 'file'?",
     ),
     (
         "[cell]\n[[cell.ue]]\n[[flow]]\n[matrix]\n\"cell.ue.car.count\" = [2]",

@@ -30,7 +30,7 @@ pub const BAD: &[(&str, &str)] = &[
     ("[path\n", "my.toml: line 1: not TOML: unclosed table, expected `]`"),
     (
         "{BASE}bandwidth = 5",
-        "my.toml: line 6: flow.bandwidth: unknown key; expected one of name, transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, ue, qfi",
+        "my.toml: line 6: flow.bandwidth: unknown key; expected one of name, transport, count, direction, start, stop, start_spread, dscp, second_dscp, second_share, extra_rtt, access_rate, access_jitter, discard_delay, set_within, ue, qfi",
     ),
     (
         "tilte = \"a\"\n{BASE}",

@@ -4,7 +4,7 @@ use super::encoder::EncoderConfig;
 use super::gcc::Signals;
 use super::ladder::SIZES;
 use super::scream::Marks;
-use super::{Control, VideoConfig};
+use super::{Control, Importance, VideoConfig};
 use alloc::string::ToString;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Rate, Span};
@@ -75,6 +75,16 @@ const SIGNALS: Typed<str> = Typed::new(
 .unit(Unit::Choice(&["delay", "loss"]))
 .source("draft-ietf-rmcat-gcc-02 sections 5 and 6");
 
+const KEY_IMPORTANCE: Typed<u32> =
+    Typed::new("key_importance", "1", "Importance of key frames as PDU sets, 1 (the most important) to 15")
+        .unit(Unit::Count("importance"))
+        .within("1", "15")
+        .source("ours; TS 26.522 clause 4.2 leaves it to the sender");
+const IMPORTANCE: Typed<u32> = Typed::new("importance", "8", "Importance of other frames as PDU sets")
+    .unit(Unit::Count("importance"))
+    .within("1", "15")
+    .source("ours");
+
 const SCREAM_LEAST: Typed<Rate> = LEAST.with_default("150kbit").source("RFC 8593, R_min");
 const SCREAM_PACING: Typed<f64> = PACING.with_default("1.5").source("rfc8298bis, PACKET_PACING_HEADROOM");
 const SCREAM_FEEDBACK: Typed<Span> = FEEDBACK
@@ -110,6 +120,8 @@ macro_rules! of_a_call {
             PAUSE.parameter(),
             RESUME.parameter(),
             NACK.parameter(),
+            KEY_IMPORTANCE.parameter(),
+            IMPORTANCE.parameter(),
             $($own.parameter()),+
         ]
     };
@@ -147,6 +159,8 @@ static FRAMES: Component = Component::new(
     KEY_EVERY.parameter(),
     KEY_SIZE.parameter(),
     FRAMES_NACK.parameter(),
+    KEY_IMPORTANCE.parameter(),
+    IMPORTANCE.parameter(),
 ])
 .positional("rate");
 pub(crate) const COMPONENTS: &[&Component] = &[&WEBRTC, &SCREAM, &FRAMES];
@@ -204,7 +218,13 @@ fn call(arguments: &Arguments, control: Control) -> VideoConfig {
         feedback: arguments.get(&FEEDBACK),
         nack: arguments.get(&NACK),
         playout: arguments.get(&PLAYOUT),
+        importance: importance(arguments),
     }
+}
+
+fn importance(arguments: &Arguments) -> Importance {
+    // The declarations bound both.
+    Importance { key: arguments.get(&KEY_IMPORTANCE) as u8, other: arguments.get(&IMPORTANCE) as u8 }
 }
 
 fn frames(arguments: &Arguments) -> VideoConfig {
@@ -227,6 +247,7 @@ fn frames(arguments: &Arguments) -> VideoConfig {
         feedback: FEEDBACK_OF_FRAMES,
         nack: arguments.get(&NACK),
         playout: arguments.get(&PLAYOUT),
+        importance: importance(arguments),
     }
 }
 
@@ -258,6 +279,9 @@ mod tests {
             ("frames:fps=0", "fps"),
             ("frames:10gbit:fps=1", "70 MB"),
             ("frames:playout=0", "playout"),
+            ("frames:importance=0", "1 to 15"),
+            ("frames:key_importance=16", "1 to 15"),
+            ("webrtc:importance=16", "1 to 15"),
         ] {
             let message = call(wrong).unwrap_err().message;
             assert!(message.contains(expected) && !message.contains('\n'), "{wrong}: {message}");

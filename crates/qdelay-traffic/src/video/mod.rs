@@ -64,6 +64,15 @@ pub enum Control {
     None,
 }
 
+/// Importance of frames as PDU sets, 1 (the most important) to 15 (TS 26.522 clause 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Importance {
+    /// Key frames, without which later frames cannot be decoded.
+    pub key: u8,
+    /// Other frames.
+    pub other: u8,
+}
+
 /// Settings of a video call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VideoConfig {
@@ -85,4 +94,6 @@ pub struct VideoConfig {
     pub nack: bool,
     /// Playout delay: time from the capture of a frame to its display.
     pub playout: Span,
+    /// Importance of frames as PDU sets.
+    pub importance: Importance,
 }

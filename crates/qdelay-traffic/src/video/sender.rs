@@ -8,7 +8,7 @@ use super::history::History;
 use super::pacer::Pacer;
 use super::scream::{Marks, Scream};
 use super::wire::{HEADER_BYTES, VideoPacket};
-use super::{Control, VideoConfig};
+use super::{Control, Importance, VideoConfig};
 use qdelay_core::{Ecn, Random, Span, Time};
 
 /// Largest payload of a packet, bytes (libwebrtc).
@@ -58,6 +58,7 @@ pub struct Sender {
     again: (f64, Time),
     /// Frames due since the window began to require drops.
     crowded: u32,
+    importance: Importance,
 }
 
 impl Sender {
@@ -88,6 +89,7 @@ impl Sender {
             resent: 0,
             again: (0.0, start),
             crowded: 0,
+            importance: config.importance,
         }
     }
 
@@ -182,6 +184,9 @@ impl Sender {
                     seq: self.seq,
                     frame: frame.number,
                     count: count as u16,
+                    index: index as u16,
+                    frame_bytes: frame.bytes + count * HEADER_BYTES,
+                    importance: if frame.is_key { self.importance.key } else { self.importance.other },
                     payload,
                     captured: frame.captured,
                     size: frame.size,

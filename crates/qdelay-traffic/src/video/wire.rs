@@ -1,10 +1,12 @@
 //! Conversion of video packets to the contents of packets on the path and back.
 //!
+//! A frame is a PDU set (3GPP release 18), and a packet has the marks of the RTP header extension for these (TS 26.522 clause 4.2).
+//!
 //! A video packet is SRTP with the header extension for transport-wide sequence numbers; see [`HEADER_BYTES`].
 
 use crate::ends::Contents;
 use crate::segment::Segment;
-use qdelay_core::{Span, Time};
+use qdelay_core::{PduSet, Span, Time};
 
 /// Bytes of headers in a packet: IPv4 and UDP (28), RTP (12), the header extension (8), and the tag of SRTP (10).
 pub const HEADER_BYTES: u32 = 58;
@@ -22,6 +24,12 @@ pub struct VideoPacket {
     pub frame: u32,
     /// Number of packets of the frame.
     pub count: u16,
+    /// Number of the packet within the frame, from 0.
+    pub index: u16,
+    /// IP bytes of all packets of the frame.
+    pub frame_bytes: u32,
+    /// Importance of the frame as a PDU set, 1 (the most important) to 15.
+    pub importance: u8,
     /// Payload: bytes of the frame in this packet.
     pub payload: u16,
     /// Capture time of the frame.
@@ -51,7 +59,7 @@ impl VideoPacket {
         let mut segment = Segment {
             seq: self.seq,
             ack: self.frame,
-            window: u32::from(self.count) | u32::from(self.size) << 16,
+            window: u32::from(self.count) | u32::from(self.size) << 16 | u32::from(self.importance) << 24,
             ts_value: captured as u32,
             ts_echo: (captured >> 32) as u32,
             len: self.payload,
@@ -59,7 +67,23 @@ impl VideoPacket {
             ..Segment::default()
         };
         segment.sack[0].0 = u32::try_from(self.rtt.as_micros()).unwrap_or(u32::MAX);
+        segment.sack[1] = (u32::from(self.index), self.frame_bytes);
         Contents { segment, created: now, number }
+    }
+
+    /// The PDU set of a packet with these contents, without what is of its QoS flow: a deadline, and whether all packets are needed. `None`
+    /// for padding and retransmissions.
+    pub fn pdu_set(contents: &Contents) -> Option<PduSet> {
+        let packet = VideoPacket::from_contents(contents);
+        (!packet.is_resent && !packet.is_padding && packet.count > 0).then_some(PduSet {
+            number: packet.frame,
+            pdu: packet.index,
+            pdus: packet.count,
+            bytes: packet.frame_bytes,
+            importance: packet.importance,
+            is_integrated: false,
+            deadline: Time::NEVER,
+        })
     }
 
     /// Video packet with these contents.
@@ -69,6 +93,9 @@ impl VideoPacket {
             seq: segment.seq,
             frame: segment.ack,
             count: segment.window as u16,
+            index: segment.sack[1].0 as u16,
+            frame_bytes: segment.sack[1].1,
+            importance: (segment.window >> 24) as u8,
             size: (segment.window >> 16) as u8,
             payload: segment.len,
             captured: Time::from_nanos(u64::from(segment.ts_value) | u64::from(segment.ts_echo) << 32),
@@ -90,6 +117,9 @@ mod tests {
             seq: 7,
             frame: u32::MAX,
             count: 300,
+            index: 299,
+            frame_bytes: 377_400,
+            importance: 15,
             payload: 1200,
             captured: Time::from_nanos(0x1_2345_6789),
             size: 5,
@@ -99,5 +129,23 @@ mod tests {
             rtt: Span::from_millis(80),
         };
         assert_eq!(VideoPacket::from_contents(&packet.contents(Time::from_nanos(9), 3)), packet);
+    }
+
+    #[test]
+    fn a_packet_that_is_sent_for_the_first_time_belongs_to_the_set_of_its_frame() {
+        let packet = VideoPacket {
+            frame: 9,
+            count: 3,
+            index: 2,
+            frame_bytes: 3774,
+            importance: 8,
+            ..VideoPacket::default()
+        };
+        let of = |packet: &VideoPacket| VideoPacket::pdu_set(&packet.contents(Time::ZERO, 0));
+        let set = of(&packet).unwrap();
+        assert_eq!((set.number, set.pdu, set.pdus, set.bytes, set.importance), (9, 2, 3, 3774, 8));
+        assert!(set.is_last() && !set.is_integrated && set.deadline == Time::NEVER);
+        assert_eq!(of(&VideoPacket { is_resent: true, ..packet }), None);
+        assert_eq!(of(&VideoPacket { is_padding: true, ..packet }), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use qdelay_study::intervals;
 use qdelay_study::results::{
-    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, QuantumFigures,
-    ResponsivenessFigures, SliceFigures, StreamFigures, Summary, VideoFigures, WebFigures,
+    AxisFile, BearerFigures, CaseSummary, DelaySummary, GroupFigures, HopFigures, Interval, PduSetFigures,
+    QuantumFigures, ResponsivenessFigures, SliceFigures, StreamFigures, Summary, VideoFigures, WebFigures,
 };
 use qdelay_study::same_runs;
 use qdelay_terminal::error::one_line;
@@ -33,6 +33,12 @@ pub const WEB_NOTE: &str = "\
 pages: complete page loads, and the time that they took.
 ";
 
+/// Note on the columns of [`of_sets`].
+pub const SETS_NOTE: &str = "\
+sets: frames as PDU sets; whole within the budget (PSDB) since their first packet came to the bottleneck; not handed up whole;
+     of whole ones the delay; with psihi, what was handed up of sets that were late or not whole.
+";
+
 const RESPONSIVENESS_NOTE: &str = "\
 round trips a minute under load: of separate datagrams (foreign), within the loading connections (loaded), and the mean.
 ";
@@ -41,6 +47,8 @@ const SLICE_NOTE: &str = "\
 used, idle (unused) and lent: shares of the resource blocks that the slice was granted; quantum: resource blocks lent or,
 below zero, borrowed, summed over the TTIs.
 ";
+
+const RATIOS_NOTE: &str = "borrowed: beyond its minimum; idle dedicated: while another slice below its maximum had data; of those granted";
 
 /// Note on the opinion score of calls.
 pub(super) const MOS_NOTE: &str = "MOS: how a call sounds by ITU-T G.107, from 1 (bad) to 4.4; packets that came too late to be played count as lost";
@@ -183,6 +191,23 @@ fn of_part(got: fn(&CaseSummary, &str) -> Option<Part>) -> Vec<Figure> {
     ]
 }
 
+/// Columns of PDU sets.
+pub fn of_sets() -> Vec<Figure> {
+    let figure = |heading, text, of: fn(&PduSetFigures) -> Option<f64>| {
+        Figure::new(heading, text, move |case: &CaseSummary, group: &str| {
+            of(case.groups.get(group)?.pdu_sets.as_ref()?)
+        })
+    };
+    vec![
+        figure("budget\nms", tenths, |sets| sets.psdb_ms),
+        figure("in budget\n%", hundredths, |sets| Some(100.0 * sets.within_psdb?)).with_interval(),
+        figure("not whole\n%", hundredths, |sets| Some(100.0 * sets.error_rate)).with_interval(),
+        figure("set p50\nms", tenths, |sets| Some(sets.delay_ms.p50)),
+        figure("set p99\nms", tenths, |sets| Some(sets.delay_ms.p99)).with_interval(),
+        figure("useless\nMbit/s", hundredths, |sets| sets.useless_mbps).gives_way(1),
+    ]
+}
+
 /// Columns of video players.
 pub fn of_stream() -> Vec<Figure> {
     let figure = |heading, text, of: fn(&StreamFigures) -> f64| {
@@ -307,8 +332,9 @@ fn of_uplink() -> Vec<Figure> {
     ]
 }
 
-/// Columns of each slice: resource blocks granted, lent and borrowed.
-fn of_slice() -> Vec<Figure> {
+/// Columns of each slice: resource blocks granted, lent and borrowed; with policy ratios those beyond its minimum, and its dedicated ones
+/// that were idle beside a slice with data.
+fn of_slice(summary: &Summary) -> Vec<Figure> {
     let slice = |case: &CaseSummary, name: &str| case.cell.as_ref()?.slices.get(name).cloned();
     let figure = |heading, text, of: fn(&SliceFigures) -> f64| {
         Figure::new(heading, text, move |case, name| slice(case, name).as_ref().map(of))
@@ -320,16 +346,40 @@ fn of_slice() -> Vec<Figure> {
     let quantum = |heading, of: fn(QuantumFigures) -> f64| {
         Figure::new(heading, count, move |case, name| slice(case, name)?.quantum_rbs.map(of))
     };
-    vec![
+    let slices =
+        summary.cases.iter().filter_map(|case| case.cell.as_ref()).flat_map(|cell| cell.slices.values());
+    let (mut has_quantum, mut has_ratios) = (false, false);
+    for slice in slices {
+        has_quantum |= slice.quantum_rbs.is_some();
+        has_ratios |= slice.rbs_borrowed.is_some();
+    }
+    let of_ratios = |heading, rbs: fn(&SliceFigures) -> Option<u64>| {
+        let percent =
+            move |slice: SliceFigures| Some(100.0 * rbs(&slice)? as f64 / slice.rbs_granted.max(1) as f64);
+        Figure::new(heading, share, move |case, name| slice(case, name).and_then(percent))
+    };
+    let mut columns = vec![
         figure("share\n%", tenths, |slice| 100.0 * slice.share),
         figure("rate\nMbit/s", hundredths, |slice| slice.throughput_mbps),
         of_granted("used\n%", |slice| slice.rbs_used as f64),
         of_granted("idle\n%", |slice| (slice.rbs_wasted + slice.rbs_unfit) as f64),
         of_granted("lent\n%", |slice| slice.rbs_lent as f64),
-        quantum("quantum\nleast", |quantum| quantum.min),
-        quantum("\nmedian", |quantum| quantum.p50),
-        quantum("\nmost", |quantum| quantum.max),
-    ]
+    ];
+    if has_ratios {
+        columns.extend([
+            of_ratios("bor-\nrowed %", |slice| slice.rbs_borrowed).explained(RATIOS_NOTE),
+            of_ratios("idle ded-\nicated %", |slice| slice.rbs_idle_dedicated),
+        ]);
+    }
+    // Without policy ratios the table has the columns of a quantum, with or without one.
+    if has_quantum || !has_ratios {
+        columns.extend([
+            quantum("quantum\nleast", |quantum| quantum.min),
+            quantum("\nmedian", |quantum| quantum.p50),
+            quantum("\nmost", |quantum| quantum.max),
+        ]);
+    }
+    columns
 }
 
 /// Names of the stages that any case has, in the order of the path.
@@ -437,16 +487,18 @@ pub fn parts(summary: &Summary, points: &[Point<'_>]) -> Vec<(String, String)> {
         groups.iter().filter(is_one).map(|name| name.to_string()).collect::<Vec<String>>()
     };
     let (streams, browsers) = (having(|group| group.stream.is_some()), having(|group| group.web.is_some()));
+    let with_sets = having(|group| group.pdu_sets.is_some());
     let has_uplink = having(|group| group.uplink.is_some());
-    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 10] = [
+    let tables: [(Option<&str>, &Names<'_>, Vec<Figure>, &str); 11] = [
         (Some("flows"), &groups_if(groups.len() > 1 || has_video), of_groups, ""),
         (Some("flows"), &|_| finite.clone(), of_completion(), COMPLETION_NOTE),
         (Some("flows"), &|_| streams.clone(), of_stream(), STREAM_NOTE),
         (Some("flows"), &|_| browsers.clone(), of_web(), WEB_NOTE),
+        (Some("sets"), &|_| with_sets.clone(), of_sets(), SETS_NOTE),
         (None, &has_rpm, of_responsiveness(), RESPONSIVENESS_NOTE),
         (Some("flows"), &groups_if(has_cell), of_cell(&stages(summary)), CELL_NOTE),
         (Some("flows"), &|_| has_uplink.clone(), of_uplink(), UPLINK_NOTE),
-        (Some("slice"), &slices, of_slice(), SLICE_NOTE),
+        (Some("slice"), &slices, of_slice(summary), SLICE_NOTE),
         (Some("codepoint"), &codepoints, of_codepoints, ""),
         (Some("hop"), &hops, of_hops, ""),
     ];

@@ -38,9 +38,9 @@ macro_rules! partitions {
                 Err(arguments.fail(message))
             }
 
-            /// See [`Setting::least_rbs`].
-            pub(crate) fn least_rbs(self, rbg_rbs: u32) -> u32 {
-                match self { $(Partition::$Partition(setting) => setting.least_rbs(rbg_rbs),)+ }
+            /// Returns true if slices have policy ratios ([`Agreed::Ratios`]) in place of a share.
+            pub fn by_ratios(self) -> bool {
+                match self { $(Partition::$Partition(setting) => setting.by_ratios(),)+ }
             }
         }
 
@@ -51,16 +51,9 @@ macro_rules! partitions {
         }
 
         impl State {
-            pub fn new(
-                partition: Partition,
-                slices: Slices,
-                rbg_rbs: u32,
-                rounding: Rounding,
-            ) -> Result<State, SliceError> {
+            pub fn new(partition: Partition, division: &Division<'_>) -> Result<State, CellError> {
                 match partition {
-                    $(Partition::$Partition(setting) => {
-                        setting.start(slices, rbg_rbs, rounding).map(State::$Partition)
-                    })+
+                    $(Partition::$Partition(setting) => setting.start(division).map(State::$Partition),)+
                 }
             }
         }
@@ -72,8 +65,26 @@ macro_rules! partitions {
                 match self { $(State::$Partition(law) => law.by_packets(),)+ }
             }
             #[inline]
+            fn begin(&mut self, tti: u64, rbs: u32) {
+                match self { $(State::$Partition(law) => law.begin(tti, rbs),)+ }
+            }
+            #[inline]
             fn granted(&self, slice: usize, rbs: u32) -> u32 {
                 match self { $(State::$Partition(law) => law.granted(slice, rbs),)+ }
+            }
+            #[inline]
+            fn share_out(&mut self, demands: impl Iterator<Item = SliceDemand>) -> bool {
+                match self { $(State::$Partition(law) => law.share_out(demands),)+ }
+            }
+            fn idle(&mut self, from: u64, until: u64, rbs: impl Fn(u64) -> u32) -> bool {
+                match self { $(State::$Partition(law) => law.idle(from, until, rbs),)+ }
+            }
+            #[inline]
+            fn is_another_hungry(&self, slice: usize) -> bool {
+                match self { $(State::$Partition(law) => law.is_another_hungry(slice),)+ }
+            }
+            fn accounts(&self) -> Option<Vec<PolicyAccount>> {
+                match self { $(State::$Partition(law) => law.accounts(),)+ }
             }
             #[inline]
             fn quantum(&self, slice: usize) -> Option<i64> {
@@ -109,9 +120,10 @@ impl Partition {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Elastic, Fixed};
+    use super::super::{Elastic, Fixed, Rrm};
     use super::*;
     use alloc::string::ToString;
+    use qdelay_core::Span;
     use qdelay_core::component::Kind;
 
     #[test]
@@ -119,9 +131,12 @@ mod tests {
         assert_eq!(Partition::parse("fp"), Ok(Fixed.into()));
         assert_eq!(Partition::parse("eqp"), Ok(Elastic { limit_rbs: 100 }.into()));
         assert_eq!(Partition::parse("eqp:limit=250"), Ok(Elastic { limit_rbs: 250 }.into()));
+        assert_eq!(Partition::parse("rrm"), Ok(Rrm { window: Span::from_millis(10) }.into()));
+        assert_eq!(Partition::parse("rrm:window=500us"), Ok(Rrm { window: Span::from_micros(500) }.into()));
         let message = |text| Partition::parse(text).unwrap_err().to_string();
-        assert!(message("dp").contains("unknown partition 'dp'; known: fp, eqp"));
+        assert!(message("dp").contains("unknown partition 'dp'; known: fp, eqp, rrm"));
         assert!(message("eqp:limit=0").contains("1 to 1000000"));
+        assert!(message("rrm:window=3s").contains("1us to 2s"));
         for component in PARTITIONS {
             assert_eq!(component.kind, Kind::Partition);
             assert!(Partition::build(&Arguments::defaults(component)).is_ok());

@@ -1,7 +1,8 @@
 //! Elastic quantum partition as a component; [`Eqp`] decides.
 
-use super::{Charged, Decided, Setting};
-use crate::slice::{Eqp, Queues, RbgCapacity, Rounding, SliceError, Slices, Tti};
+use super::{Charged, Decided, Division, Setting};
+use crate::cell::error::CellError;
+use crate::slice::{Eqp, Queues, RbgCapacity, Rounding, Tti};
 use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
@@ -41,15 +42,14 @@ impl Setting for Elastic {
     fn build(arguments: &Arguments) -> Elastic {
         Elastic { limit_rbs: limit_rbs(arguments) }
     }
-    fn start(self, slices: Slices, rbg_rbs: u32, rounding: Rounding) -> Result<Law, SliceError> {
-        let eqp = Eqp::new(slices, self.limit_rbs, rbg_rbs)?.rounding(rounding);
+    fn start(self, division: &Division<'_>) -> Result<Law, CellError> {
+        let Division { rbg_rbs, rounding, .. } = *division;
+        let eqp = Eqp::new(division.shares(1)?, self.limit_rbs, rbg_rbs).map_err(CellError::Slices)?;
+        let eqp = eqp.rounding(rounding);
         // The scheduler's variant leaves lenders unbounded: where most UEs are idle, a bound would leave
         // their shares unused too.
         let eqp = if rounding == Rounding::Down { eqp.bound_lenders() } else { eqp };
         Ok(Law { eqp: Box::new(eqp), rbg_rbs })
-    }
-    fn least_rbs(self, _: u32) -> u32 {
-        1
     }
 }
 

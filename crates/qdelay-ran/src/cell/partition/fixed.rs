@@ -1,7 +1,8 @@
 //! Fixed partition as a component; [`FixedPartition`] decides.
 
-use super::{Charged, Decided, Setting};
-use crate::slice::{FixedPartition, Queues, RbgCapacity, Rounding, SliceError, Slices, Tti};
+use super::{Charged, Decided, Division, Setting};
+use crate::cell::error::CellError;
+use crate::slice::{FixedPartition, Queues, RbgCapacity, Tti};
 use qdelay_core::component::{Arguments, Component, Kind};
 
 pub(super) static COMPONENT: Component = Component::new(
@@ -21,11 +22,10 @@ impl Setting for Fixed {
     fn build(_: &Arguments) -> Fixed {
         Fixed
     }
-    fn start(self, slices: Slices, rbg_rbs: u32, _: Rounding) -> Result<Law, SliceError> {
-        Ok(Law { of: FixedPartition::new(slices, rbg_rbs)?, rbg_rbs })
-    }
-    fn least_rbs(self, rbg_rbs: u32) -> u32 {
-        rbg_rbs
+    fn start(self, division: &Division<'_>) -> Result<Law, CellError> {
+        let rbg_rbs = division.rbg_rbs;
+        let slices = division.shares(rbg_rbs)?;
+        Ok(Law { of: FixedPartition::new(slices, rbg_rbs).map_err(CellError::Slices)?, rbg_rbs })
     }
 }
 

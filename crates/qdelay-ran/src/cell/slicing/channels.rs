@@ -1,5 +1,5 @@
-//! Bytes that whole groups carry for a UE: tables that are computed once for each MCS, and in every TTI for a
-//! channel given in bytes.
+//! Bytes that whole groups carry for a UE: tables that are computed once for each MCS, in whole and in special
+//! slots, and in every TTI for a channel given in bytes.
 //!
 //! A UE has one block in a TTI. If several of its bearers or slices have groups in it, the block carries the
 //! bytes of all groups together, which is not exactly the sum of separate blocks, because transport block
@@ -13,11 +13,13 @@ use alloc::vec::Vec;
 
 /// Number of MCS indices: all are below 32.
 const MCS_MAX: usize = 32;
+/// Tables of an MCS.
+const KINDS: usize = 4;
 
 /// The channels of a cell's UEs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channels {
-    /// Tables: for each MCS that of a block alone and that of a part of a block; then one for each UE.
+    /// Tables: for each MCS those of a block alone and of a part of a block, in whole and in special slots; then one for each UE.
     list: Vec<RbgCapacity>,
     is_known: Vec<bool>,
     /// Table of the current UE.
@@ -35,18 +37,19 @@ impl Channels {
     }
 
     /// Index of the table of `ue` in a TTI with this quality; `is_part` if others have groups in its block
-    /// too. Only entries up to `groups`, the groups of the whole carrier, are used.
+    /// too, `is_special` in a special slot. Only entries up to `groups`, the groups of the whole carrier, are used.
     pub fn number(
         &mut self,
         ue: u32,
         quality: Quality,
-        is_part: bool,
+        (is_part, is_special): (bool, bool),
         groups: u16,
         frame: &Frame<'_>,
     ) -> u32 {
+        let kind = 2 * usize::from(is_special) + usize::from(is_part);
         let number = match quality {
-            Quality::Mcs(mcs) => usize::from(mcs).min(MCS_MAX - 1) * 2 + usize::from(is_part),
-            Quality::Bytes(_) | Quality::Outage => 2 * MCS_MAX + ue as usize,
+            Quality::Mcs(mcs) => usize::from(mcs).min(MCS_MAX - 1) * KINDS + kind,
+            Quality::Bytes(_) | Quality::Outage => KINDS * MCS_MAX + ue as usize,
         };
         if number >= self.list.len() {
             self.list.resize_with(number + 1, RbgCapacity::default);

@@ -6,8 +6,8 @@
 //! 1. lost blocks of any slice are repeated; shares apply to the remaining resource blocks (5G QoS thesis,
 //!    section 4.5.1);
 //! 2. the law of the partition ([`crate::slice`]) decides. The fixed partition gives each slice whole groups,
-//!    which the slice's own scheduler shares out among its UEs; elastic quantum partition gives groups to
-//!    bearers, by the sizes of the packets at their heads;
+//!    which the slice's own scheduler shares out among its UEs, and so do policy ratios, by what each slice
+//!    wants; elastic quantum partition gives groups to bearers, by the sizes of the packets at their heads;
 //! 3. each UE has one block, which holds the grants of all its slices, slice by slice.
 //!
 //! Within transport blocks nothing is lent: the part of a block that a slice or, with elastic quantum
@@ -22,6 +22,11 @@
 //!   metric; those of a UE by their priorities. The order begins with the first bearer that got nothing in
 //!   the previous decision.
 //! * A UE in outage, or one that repeats a block, is excluded.
+//!
+//! # Time division duplex
+//! Shares are of the resource blocks of slots with downlink data. In an uplink slot there are none: nothing is
+//! granted, and no quantum changes. In a special slot a group carries fewer bytes; its capacities are in tables
+//! of their own.
 //!
 //! # The signal `Served`
 //! In a cell with slices, `capacity_bytes` is the capacity that a bearer could have had from its slice: its
@@ -41,10 +46,10 @@ mod tti;
 
 pub use quanta::QuantumHistogram;
 
-use super::partition::{CellSlice, Charged, Elastic, Law as _, Partition, State as Law};
+use super::partition::{CellSlice, Charged, Division, Elastic, Law as _, Partition, State as Law};
 use super::{CellError, CellSetting, UeSetting};
 use crate::mac::{Candidate, Grid, State};
-use crate::slice::{RbgCapacity, Rounding, Share, SliceSetting, Slices, Tti};
+use crate::slice::{MOST_SLICES, RbgCapacity, Rounding, Share, SliceDemand, SliceError, Tti, slices_of_drbs};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec::Vec;
@@ -54,11 +59,12 @@ use heads::Heads;
 /// Usage of one slice.
 ///
 /// In every TTI, and so in any interval: `granted = used + wasted + unfit + lent`, where `lent` is the growth
-/// of the slice's quantum, negative if it borrowed. Without a quantum nothing is lent.
+/// of the slice's quantum, negative if it borrowed. With the fixed partition nothing is lent. With policy ratios
+/// `granted` is the slice's minimum, and each averaging window is balanced as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceUsage {
     /// Agreed resource blocks: the slice's share of those that carry new data, rounded down; with the fixed partition to
-    /// whole groups.
+    /// whole groups; with policy ratios its minimum.
     pub granted_rbs: u64,
     /// Resource blocks that carried the slice's data, padding within them included.
     pub used_rbs: u64,
@@ -68,8 +74,31 @@ pub struct SliceUsage {
     pub unfit_rbs: u64,
     /// Bytes of packets that were taken from the queues, in the cell's unit.
     pub sent_bytes: u64,
-    /// Distribution of the slice's quantum after each TTI; empty with the fixed partition.
+    /// Distribution of the slice's quantum after each TTI; empty with a partition without quanta.
     pub quanta: QuantumHistogram,
+    /// With policy ratios only.
+    pub policy: Option<PolicyUsage>,
+}
+
+/// Further counts of a slice with policy ratios, in resource blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PolicyUsage {
+    /// Granted to the slice beyond its minimum, over the averaging windows.
+    pub borrowed_rbs: u64,
+    /// Dedicated to the slice and idle, while another slice below its maximum had data for them.
+    pub idle_dedicated_rbs: u64,
+    /// Granted to the slice and unused, because nothing fitted, while another slice below its maximum had data for them.
+    pub idle_granted_rbs: u64,
+}
+
+impl PolicyUsage {
+    fn since(self, earlier: PolicyUsage) -> PolicyUsage {
+        PolicyUsage {
+            borrowed_rbs: self.borrowed_rbs.saturating_sub(earlier.borrowed_rbs),
+            idle_dedicated_rbs: self.idle_dedicated_rbs.saturating_sub(earlier.idle_dedicated_rbs),
+            idle_granted_rbs: self.idle_granted_rbs.saturating_sub(earlier.idle_granted_rbs),
+        }
+    }
 }
 
 impl SliceUsage {
@@ -83,6 +112,7 @@ impl SliceUsage {
             unfit_rbs: self.unfit_rbs.saturating_sub(earlier.unfit_rbs),
             sent_bytes: self.sent_bytes.saturating_sub(earlier.sent_bytes),
             quanta: self.quanta.since(&earlier.quanta),
+            policy: self.policy.map(|policy| policy.since(earlier.policy.unwrap_or_default())),
         }
     }
 }
@@ -161,26 +191,30 @@ struct Part {
 }
 
 impl Slicing {
-    /// The slices of `setting`; `None` without a partition.
-    pub fn new(setting: &CellSetting) -> Result<Option<Slicing>, CellError> {
+    /// The slices of `setting`, whose frames are those of `grid`; `None` without a partition.
+    pub fn new(setting: &CellSetting, grid: &Grid) -> Result<Option<Slicing>, CellError> {
         let Some((partition, slices, rounding)) = divided(setting) else { return Ok(None) };
         let ues = setting.ues.len();
-        let agreed: Vec<SliceSetting<'_>> =
-            slices.iter().map(|slice| SliceSetting { share: slice.share, drbs: &slice.bearers }).collect();
-        let of_cell = Slices::new(&agreed, setting.bearers()).map_err(CellError::Slices)?;
-        let slice_of = (0..of_cell.drbs()).map(|drb| of_cell.of_drb(drb).unwrap_or(0) as u16).collect();
+        if slices.is_empty() || slices.len() > MOST_SLICES {
+            return Err(CellError::Slices(SliceError::Count { slices: slices.len() }));
+        }
         let rbg_prbs = setting.carrier.rbg_prbs().max(1);
         // TTIs have at most 1000 slots.
         let rbg_rbs = u32::from(rbg_prbs) * setting.slots() as u32;
-        let rbs = u32::from(setting.carrier.prbs()) * setting.slots() as u32;
-        let least_rbs = partition.least_rbs(rbg_rbs);
-        let is_nothing =
-            |slice: &CellSlice| rounding == Rounding::Down && slice.share.rounded_down(rbs) < least_rbs;
-        if let Some(slice) = slices.iter().position(is_nothing) {
-            let share = slices[slice].share;
-            return Err(CellError::ShareOfNothing { slice, share, rbs, least_rbs });
-        }
-        let law = Law::new(partition, of_cell, rbg_rbs, rounding).map_err(CellError::Slices)?;
+        let law = Law::new(
+            partition,
+            &Division {
+                slices: &slices,
+                bearers: setting.bearers(),
+                rounding,
+                rbg_rbs,
+                tti_rbs: u32::from(setting.carrier.prbs()) * setting.slots() as u32,
+                tti: setting.tti,
+                grid,
+            },
+        )?;
+        let of_bearers = slices_of_drbs(slices.iter().map(|slice| &slice.bearers[..]), setting.bearers());
+        let slice_of = of_bearers.map_err(CellError::Slices)?;
         let slice = |slice: &CellSlice| Slice {
             scheduler: State::new(slice.scheduler.as_ref().unwrap_or(&setting.scheduler), ues, setting.tti),
             next: 0,
@@ -212,19 +246,29 @@ impl Slicing {
 
     /// Usage of each slice until now.
     pub fn usages(&self) -> Vec<SliceUsage> {
-        self.slices.iter().map(|slice| slice.usage.clone()).collect()
+        let mut usages: Vec<SliceUsage> = self.slices.iter().map(|slice| slice.usage.clone()).collect();
+        // A law with accounts of its own granted what was used and unused until now.
+        for (usage, account) in usages.iter_mut().zip(self.law.accounts().unwrap_or_default()) {
+            usage.granted_rbs = account.granted;
+            usage.wasted_rbs += account.wasted;
+            usage.policy = Some(PolicyUsage {
+                borrowed_rbs: account.borrowed,
+                idle_dedicated_rbs: account.withheld_from_others,
+                ..usage.policy.unwrap_or_default()
+            });
+        }
+        usages
     }
 
     /// Runs the idle TTIs `from` to `until` - 1, in which no UE has data.
     pub fn idle(&mut self, from: u64, until: u64, grid: &Grid) {
-        let rbs = |tti: u64| {
-            let frame = grid.frame(tti);
-            // The number fits: at most 275 resource blocks in each of 1000 slots.
-            frame.count(frame.all()) as u32
-        };
+        let rbs = |tti: u64| grid.rbs(tti);
+        if self.law.idle(from, until, rbs) {
+            return;
+        }
         let mut tti = from;
         while tti < until && self.is_restless(grid.period()) {
-            self.begin(rbs(tti));
+            self.begin(tti, rbs(tti));
             self.decide_by_packets(rbs(tti), true);
             let stays = |(number, slice): (usize, &Slice)| {
                 self.law.quantum(number).is_none_or(|quantum| quantum == slice.quantum)
@@ -256,8 +300,9 @@ impl Slicing {
         lends && (self.rounding == Rounding::Carried || self.calm_ttis < period)
     }
 
-    /// Begins a TTI with `rbs` resource blocks for new data.
-    fn begin(&mut self, rbs: u32) {
+    /// Begins TTI number `tti`, with `rbs` resource blocks for new data.
+    fn begin(&mut self, tti: u64, rbs: u32) {
+        self.law.begin(tti, rbs);
         for number in 0..self.slices.len() {
             let granted_rbs = self.law.granted(number, rbs);
             let quantum = self.law.quantum(number).unwrap_or(0);
@@ -271,6 +316,22 @@ impl Slicing {
         self.parts.clear();
         self.heads.list.clear();
         self.heads.ends.clear();
+    }
+
+    /// Grants groups to the slices by the demands of their members, if the law does so.
+    fn share_out(&mut self) {
+        let demand = |slice: &Slice| {
+            let wanted = slice.members.iter().map(|member| u64::from(member.need)).sum::<u64>();
+            let least = slice.members.iter().map(|member| member.least).min();
+            // The law grants at most the groups of a TTI.
+            SliceDemand { wanted: wanted.min(u16::MAX.into()) as u16, least: least.unwrap_or(0) }
+        };
+        if !self.law.share_out(self.slices.iter().map(demand)) {
+            return;
+        }
+        for (number, slice) in self.slices.iter_mut().enumerate() {
+            slice.granted_rbs = self.law.granted(number, 0);
+        }
     }
 
     /// Calls a law that decides by packets; appends the resulting parts.
@@ -310,6 +371,7 @@ impl Slicing {
     fn spare_groups(&self, number: usize) -> u16 {
         let slice = &self.slices[number];
         self.law.spare_groups(Charged {
+            slice: number,
             granted: slice.granted_rbs,
             got: slice.got_rbs,
             used: slice.used_rbs,
@@ -333,6 +395,9 @@ impl Slicing {
                 true => slice.usage.wasted_rbs += left,
                 false => slice.usage.unfit_rbs += left,
             }
+            if left > 0 && self.law.is_another_hungry(number) {
+                slice.usage.policy.get_or_insert_default().idle_granted_rbs += left;
+            }
         }
     }
 }
@@ -350,7 +415,7 @@ fn divided(setting: &CellSetting) -> Option<(Partition, Cow<'_, [CellSlice]>, Ro
         next += ue.bearers();
         CellSlice {
             name: format!("UE {number}"),
-            share: Share::from_millionths(millionths).unwrap_or(Share::ALL),
+            agreed: Share::from_millionths(millionths).unwrap_or(Share::ALL).into(),
             scheduler: None,
             bearers: (first..next).collect(),
         }

@@ -2,7 +2,7 @@
 
 use super::Law;
 use crate::cell::{Cell, CellSetting, CellSlice, Elastic, Source, Split, UeSetting};
-use crate::radio::{Channel, Mcs};
+use crate::radio::{Channel, Mcs, Tdd};
 use crate::rlc::RlcSetting;
 use crate::slice::Share;
 use crate::tables::Carrier;
@@ -33,7 +33,8 @@ impl Source for Queues {
     fn served(&mut self, _: usize, _: Served) {}
 }
 
-/// Every chosen packet is sent whole, for all channels, RLC modes, sizes and numbers of bearers in a block.
+/// Every chosen packet is sent whole, for all channels, RLC modes, sizes and numbers of bearers in a block, in
+/// special slots too.
 #[test]
 fn each_chosen_packet_is_sent_whole_in_its_tti() {
     let mut random = Random::derive(1, "slices", "whole");
@@ -43,7 +44,8 @@ fn each_chosen_packet_is_sent_whole_in_its_tti() {
         let prbs = [6, 15, 25, 100][round % 4];
         let mut setting = CellSetting::new(Carrier::lte(prbs).unwrap())
             .partition(Elastic { limit_rbs: 20 + random.below(200) as u32 }.into())
-            .air(Span::ZERO);
+            .air(Span::ZERO)
+            .tdd((round % 3 == 2).then(|| Tdd::new("DDSUD", 10).unwrap()));
         let mut of_slice = vec![Vec::new(); 3];
         let mut number = 0;
         for ue in 0..2 + random.below(4) {
@@ -56,8 +58,8 @@ fn each_chosen_packet_is_sent_whole_in_its_tti() {
             setting = setting.ue(of_ue);
         }
         for bearers in of_slice.into_iter().filter(|bearers| !bearers.is_empty()) {
-            let share = Share::from_percent(33).unwrap();
-            setting = setting.with_slice(CellSlice { name: String::new(), share, scheduler: None, bearers });
+            let agreed = Share::from_percent(33).unwrap().into();
+            setting = setting.with_slice(CellSlice { name: String::new(), agreed, scheduler: None, bearers });
         }
         let mut cell = Cell::new(setting, 1, "cell").unwrap();
         let mut queues = Queues(vec![VecDeque::new(); number]);

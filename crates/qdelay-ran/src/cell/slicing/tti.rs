@@ -31,13 +31,14 @@ impl Cell {
         let Some(mut slicing) = self.slicing.take() else { return };
         // The number fits: at most 275 resource blocks in each of 1000 slots.
         let rbs = (frame.count(frame.all()) - filled.rbs) as u32;
-        slicing.begin(rbs);
+        slicing.begin(tti, rbs);
         slicing.calm_ttis = 0;
-        self.collect_wishes(&mut slicing, now, frame);
+        self.collect_wishes(&mut slicing, tti, now, frame);
         if slicing.law.by_packets() {
             self.collect_heads(&mut slicing, tti, rbs, source);
             slicing.decide_by_packets(rbs, false);
         } else {
+            slicing.share_out();
             slicing.decide_by_schedulers(tti, &self.candidates);
         }
         slicing.parts.sort_unstable_by_key(|part| (part.candidate, part.slice, part.bearers));
@@ -49,8 +50,9 @@ impl Cell {
     }
 
     /// Collects the demands of the bearers with data, and their channels.
-    fn collect_wishes(&mut self, slicing: &mut Slicing, now: Time, frame: Frame<'_>) {
+    fn collect_wishes(&mut self, slicing: &mut Slicing, tti: u64, now: Time, frame: Frame<'_>) {
         slicing.wishes.clear();
+        let is_special = self.grid.is_special(tti);
         let by_packets = slicing.law.by_packets();
         for number in 0..self.candidates.len() {
             let candidate = &mut self.candidates[number];
@@ -70,7 +72,8 @@ impl Cell {
             let channel = match is_out {
                 true => NONE,
                 false => {
-                    slicing.channels.number(candidate.ue, candidate.quality, is_part, slicing.groups, &frame)
+                    let (kind, groups) = ((is_part, is_special), slicing.groups);
+                    slicing.channels.number(candidate.ue, candidate.quality, kind, groups, &frame)
                 }
             };
             for load in &self.loads[loads] {

@@ -38,6 +38,47 @@ impl Accept for Bins {
     }
 }
 
+/// Durations in ascending order, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spans(pub Vec<Span>);
+
+/// Accepts a duration, or a list of durations.
+impl Accept for Spans {
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        let one = std::slice::from_ref(node);
+        let list = match &node.content {
+            Content::List(list) if !list.is_empty() => list.as_slice(),
+            Content::List(_) => {
+                let expected = "a duration in quotes, or a list of them, such as [\"10ms\", \"20ms\"]";
+                return Err(wrong_type(path, node, expected));
+            }
+            _ => one,
+        };
+        let (mut texts, mut spans) = (Vec::new(), Vec::new());
+        for item in list {
+            let (text, span) = Span::read(&Parameter { unit: Unit::Span, ..*parameter }, path, item)?;
+            if spans.contains(&span) {
+                let message = format!("'{text}' is given twice; expected each duration once");
+                return Err(Fault::new(item.line, path, message));
+            }
+            texts.push(text);
+            spans.push(span);
+        }
+        spans.sort_unstable();
+        Ok((texts.join(","), Spans(spans)))
+    }
+    fn meaning(&self, _: &str) -> String {
+        format!("{:?}", self.0)
+    }
+    fn describe(_: &Parameter) -> String {
+        "duration, or list of them".to_string()
+    }
+    fn schema(_: &Parameter) -> Json {
+        let one = span_schema();
+        json!({ "anyOf": [one, { "type": "array", "minItems": 1, "uniqueItems": true, "items": one }] })
+    }
+}
+
 /// The limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
