@@ -198,6 +198,43 @@ fn queues_without_a_limit_have_room_for_the_carrier() {
     case(&format!("[cell]\n{classes}\n[[flow]]\n"));
 }
 
+/// Bits of a transport block of a codeword by TS 38.214 clause 5.1.3.2, for more than 3824 bits and code rates above a quarter.
+fn large_block_bits(elements: f64, rate: f64, modulation: f64, layers: f64) -> f64 {
+    let info = elements * rate * modulation * layers;
+    let step = ((info - 24.0).log2().floor() - 5.0).exp2();
+    let quantised = (step * ((info - 24.0) / step).round()).max(3840.0);
+    let blocks = ((quantised + 24.0) / 8424.0).ceil();
+    8.0 * blocks * ((quantised + 24.0) / (8.0 * blocks)).ceil() - 24.0
+}
+
+/// A carrier of 100 MHz, 273 blocks of 156 - 12 elements, DDDSU with a special slot of ten symbols: its rate by the clauses of TS 38.214, by hand,
+/// for MCS 20 (256QAM, rate 682.5/1024), 5 (16QAM, 378/1024) and 27 (948/1024), with 2, 4 and 8 layers.
+#[test]
+fn a_hundred_megahertz_carry_the_bits_of_the_standard() {
+    for (mcs, modulation, rate) in
+        [(20, 8.0, 682.5 / 1024.0), (5, 4.0, 378.0 / 1024.0), (27, 8.0, 948.0 / 1024.0)]
+    {
+        for layers in [2.0, 4.0, 8.0_f64] {
+            let codewords = if layers > 4.0 { 2.0 } else { 1.0 };
+            // The first symbol of each slot is control, one more has reference signals.
+            let bits = |symbols: f64| {
+                let elements = 273.0 * (12.0 * symbols - 12.0);
+                codewords * large_block_bits(elements, rate, modulation, layers / codewords)
+            };
+            let expected = (3.0 * bits(13.0) + bits(9.0)) / 2.5e-3 / 1e6;
+            let text = format!(
+                "[cell]\ntechnology = \"nr\"\nnumerology = 1\nprbs = 273\nmcs_table = \"qam256\"\nlayers = {layers}\nchannel = \"mcs:{mcs}\"\n\
+                 tdd = \"tdd:DDDSU:special=10\"\n[[flow]]\ntransport = \"udp:{:.0}mbit\"\n[run]\nduration = \"300ms\"\nwarmup = \"200ms\"\n",
+                1.1 * expected
+            );
+            let summary = results(&text);
+            let found = only(&summary).throughput_mbps;
+            // Headers of MAC, RLC and PDCP; a slot more or less in the time that is measured.
+            assert!((found / expected - 1.0).abs() < 0.01, "{mcs} {layers}: {found} of {expected} Mbit/s");
+        }
+    }
+}
+
 /// The error of a scenario, checked to be one line.
 fn error(text: &str) -> String {
     let study = Study::parse("my.toml", text, &Overrides::default());

@@ -6,8 +6,9 @@ use super::{McsTable, Overhead, RbgConfig, TableError};
 
 /// PRBs of the largest bandwidth part (TS 38.211 4.4.2). The bands allow a little less (TS 38.101).
 const PRBS_MAX: u16 = 275;
-/// Layers of one codeword (TS 38.211 7.3.1.3): more layers need a second codeword.
-const LAYERS_MAX: u8 = 4;
+/// Layers of one codeword, and of the two that a slot has at most (TS 38.211 7.3.1.3).
+const CODEWORD_LAYERS_MAX: u8 = 4;
+const LAYERS_MAX: u8 = 8;
 /// Largest number of resource elements that a PRB counts.
 const ELEMENTS_MAX: u64 = 156;
 
@@ -44,8 +45,16 @@ pub(super) fn rows(table: McsTable) -> &'static [(u8, u16)] {
     }
 }
 
-/// Bytes of a transport block (TS 38.214 5.1.3.2); 0 on no PRBs or for an MCS that the table does not have.
+/// Bytes of the transport blocks of a slot, one for each codeword; both have the same MCS. With more than four layers the first codeword has half of
+/// them, rounded down (TS 38.211 Table 7.3.1.3-1).
 pub(super) fn block_bytes(table: McsTable, mcs: u8, prbs: u16, layers: u8, overhead: Overhead) -> u32 {
+    let first = if layers > CODEWORD_LAYERS_MAX { layers / 2 } else { layers };
+    let of_codeword = |layers| codeword_bytes(table, mcs, prbs, layers, overhead);
+    of_codeword(first) + if layers > first { of_codeword(layers - first) } else { 0 }
+}
+
+/// Bytes of a transport block (TS 38.214 5.1.3.2); 0 on no PRBs or for an MCS that the table does not have.
+fn codeword_bytes(table: McsTable, mcs: u8, prbs: u16, layers: u8, overhead: Overhead) -> u32 {
     let Some(&(bits, rate)) = rows(table).get(usize::from(mcs)) else { return 0 };
     let elements = overhead.elements().min(ELEMENTS_MAX) * u64::from(prbs);
     let scaled = elements * u64::from(rate) * u64::from(bits) * u64::from(layers);
@@ -104,7 +113,7 @@ pub(super) fn check(numerology: u8, prbs: u16, layers: u8, overhead: Overhead) -
         return refuse("number of PRBs of an NR carrier", prbs, "1 to 275");
     }
     if !(1..=LAYERS_MAX).contains(&layers) {
-        return refuse("number of layers", u16::from(layers), "1 to 4");
+        return refuse("number of layers", u16::from(layers), "1 to 8");
     }
     if !(2..=14).contains(&overhead.symbols) {
         return refuse("number of data symbols of a slot", u16::from(overhead.symbols), "2 to 14");
@@ -206,8 +215,13 @@ mod tests {
             for table in [McsTable::Qam64, McsTable::Qam256] {
                 for mcs in 0..rows(table).len() as u8 {
                     for prbs in 1..=PRBS_MAX {
-                        for layers in [1, 2, 3, 4] {
-                            let expected = literal(table, mcs, prbs, layers, overhead) / 8.0;
+                        // Layers of the codewords: TS 38.211 Table 7.3.1.3-1.
+                        let codewords: [&[u8]; 8] =
+                            [&[1], &[2], &[3], &[4], &[2, 3], &[3, 3], &[3, 4], &[4, 4]];
+                        for codewords in codewords {
+                            let layers = codewords.iter().sum();
+                            let of_codeword = |&layers| literal(table, mcs, prbs, layers, overhead) / 8.0;
+                            let expected: f64 = codewords.iter().map(of_codeword).sum();
                             let found = block_bytes(table, mcs, prbs, layers, overhead);
                             assert_eq!(
                                 f64::from(found),

@@ -192,7 +192,7 @@ table! {
         bandwidth: Option<Bandwidth> = key("", "LTE only: bandwidth of the carrier, in place of prbs.");
         numerology: u8 = key("0", "NR only: numerology 0 to 3, for slots of 1 ms, 500, 250 or 125 us.").count("numerology").within("0", "3");
         mcs_table: McsTable = key("qam64", "NR only: highest modulation.");
-        layers: u8 = key("1", "NR only: number of spatial layers.").count("layers").within("1", "4");
+        layers: u8 = key("1", "NR only: number of spatial layers; from 5 on in two codewords.").count("layers").within("1", "8");
         tti: Option<Span> = key("", "Transmission time interval, a multiple of the slot; default: one slot.").within("1us", "1s");
         unit: QuantityUnit = key("bytes", "Unit of data; packets: each counts as 1500 bytes and is never segmented.");
         scheduler: Scheduler = SCHEDULER.also(&["mac", "mac_scheduler"]);
