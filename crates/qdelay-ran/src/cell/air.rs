@@ -114,7 +114,7 @@ impl Air {
     pub fn hand_over(&mut self, now: Time, radio: &mut Radio) {
         let Some((setting, number)) = &mut self.handover else { return };
         *number += 1;
-        let end = (now + setting.interruption()).max(self.silent_until);
+        let end = setting.end(now).max(self.silent_until);
         self.interrupted += end.since(now.max(self.silent_until));
         self.silent_until = end;
         self.usage.handovers += 1;

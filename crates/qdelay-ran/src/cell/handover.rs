@@ -16,6 +16,7 @@
 //! cell; handovers alternate between the two.
 //!
 //! # Differences from the reference
+//! * Random access has no collisions and is answered at once; the resources that it takes in the target are not counted.
 //! * The target has the carrier, the scheduler and the load of the source: only the channel differs.
 //!   Forwarding takes no longer than the interruption.
 //! * PDCP keeps its numbers and its timers, also over unacknowledged mode, where the standard begins anew:
@@ -41,10 +42,33 @@ const INTERRUPTION: Typed<Span> =
         .within("0ms", "10s")
         .source("TR 36.881 clause 5.1: about 30 to 50 ms");
 
+const RACH: Typed<Option<Span>> = Typed::new(
+    "rach",
+    "",
+    "period of random access occasions (PRACH) in the target: after the interruption the UE waits for the next multiple of it, and then for rach_response; default: the interruption contains it",
+)
+.within("1ms", "160ms")
+.source("TS 38.211 clause 6.3.3.2: 1 to 16 frames, or several occasions in one");
+const RACH_RESPONSE: Typed<Span> = Typed::new(
+    "rach_response",
+    "5ms",
+    "time from a random access occasion until the UE can receive data; used with rach",
+)
+.within("0ms", "100ms")
+.source(
+    "TR 36.881 clause 5.1 (steps 9.2 and 10); the window is at most 10 ms by TS 38.331 ra-ResponseWindow",
+);
+
 static HANDOVER: Component =
     Component::new(Kind::Air, "handover", "the UE changes its cell, with an interruption of its data")
         .source("TS 38.300 clause 9.2.3")
-        .with(&[EVERY.parameter(), AT.parameter(), INTERRUPTION.parameter()]);
+        .with(&[
+            EVERY.parameter(),
+            AT.parameter(),
+            INTERRUPTION.parameter(),
+            RACH.parameter(),
+            RACH_RESPONSE.parameter(),
+        ]);
 
 /// Kinds of mobility of a UE.
 pub static MOVES: &[&Component] = &[&HANDOVER];
@@ -57,6 +81,8 @@ pub struct HandoverSetting {
     /// Period of handovers: one at each multiple; used instead of times.
     every: Option<Span>,
     interruption: Span,
+    /// Period of random access occasions in the target, and the time from one until the UE can receive.
+    rach: Option<(Span, Span)>,
 }
 
 impl HandoverSetting {
@@ -66,12 +92,15 @@ impl HandoverSetting {
     /// No time, both a period and times, a list that cannot be read, times that do not rise.
     pub fn build(arguments: &Arguments) -> Result<HandoverSetting, String> {
         let interruption = arguments.get(&INTERRUPTION);
+        let rach = arguments.get(&RACH).map(|period| (period, arguments.get(&RACH_RESPONSE)));
         match (arguments.get(&EVERY), arguments.get(&AT)) {
             (Some(_), Some(at)) => Err(format!("every and at={at}: expected only one of them")),
             (None, None) => {
                 Err(String::from("no time is given; expected every=5s, or times such as at=[2s,7.5s]"))
             }
-            (Some(every), None) => Ok(HandoverSetting { at: Vec::new(), every: Some(every), interruption }),
+            (Some(every), None) => {
+                Ok(HandoverSetting { at: Vec::new(), every: Some(every), interruption, rach })
+            }
             (None, Some(list)) => {
                 let inner = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(list);
                 let time = |text: &str| {
@@ -82,14 +111,17 @@ impl HandoverSetting {
                 if !at.is_sorted_by(|one, other| one < other) {
                     return Err(format!("at={list}: expected times that rise"));
                 }
-                Ok(HandoverSetting { at, every: None, interruption })
+                Ok(HandoverSetting { at, every: None, interruption, rach })
             }
         }
     }
 
-    /// Time for which the UE receives nothing.
-    pub fn interruption(&self) -> Span {
-        self.interruption
+    /// The time from which on the UE receives again, of a handover at `now`.
+    pub(super) fn end(&self, now: Time) -> Time {
+        let ready = now + self.interruption;
+        let Some((period, response)) = self.rach else { return ready };
+        let occasion = ready.as_nanos().div_ceil(period.as_nanos().max(1));
+        Time::ZERO + period * occasion + response
     }
 
     /// The time of handover number `number`, from 0 on; [`Time::NEVER`] if there is none.
@@ -157,7 +189,21 @@ mod tests {
         assert_eq!([0, 1, 2].map(|n| every.time(n)), [ms(2000), ms(4000), ms(6000)]);
         let list = build("handover:at=[2s,7.5s]:interruption=30ms").unwrap();
         assert_eq!([0, 1, 2].map(|n| list.time(n)), [ms(2000), ms(7500), Time::NEVER]);
-        assert_eq!(list.interruption(), Span::from_millis(30));
+        assert_eq!([every.end(ms(2000)), list.end(ms(2000))], [2040, 2030].map(ms));
+    }
+
+    /// Occasions every 20 ms: the first from 2031 ms on is at 2040 ms.
+    #[test]
+    fn random_access_waits_for_an_occasion() {
+        let ms = |n: u64| Time::from_nanos(n * 1_000_000);
+        let end = |text: &str, at| build(text).unwrap().end(ms(at));
+        assert_eq!(end("handover:every=1s:interruption=30ms:rach=20ms", 2001), ms(2045));
+        assert_eq!(end("handover:every=1s:interruption=20ms:rach=20ms:rach_response=0ms", 2000), ms(2020));
+        // Over a period of starts the wait is half a period in the mean.
+        let wait =
+            |at| end("handover:every=1s:interruption=0ms:rach=20ms:rach_response=8ms", at).since(ms(at));
+        let sum: u64 = (0..20).map(|at| wait(at).as_nanos()).sum();
+        assert_eq!(sum / 20, 17_500_000);
     }
 
     #[test]
