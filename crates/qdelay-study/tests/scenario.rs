@@ -138,12 +138,12 @@ fn every_key_reaches_the_simulator() {
             {
                 "name": "video", "transport": "udp:4mbit", "count": 3, "direction": "down", "start": "5s", "stop": "9s", "start_spread": "1s",
                 "dscp": "AF41", "second_dscp": "be", "second_share": "12.5%", "extra_rtt": "30ms", "access_rate": "5mbit",
-                "access_jitter": "1.6ms", "discard_delay": "150ms",
+                "access_jitter": "1.6ms", "discard_delay": "150ms", "set_within": null,
             },
             {
                 "name": "flow-2", "transport": "cubic", "count": 1, "direction": "down", "start": "0s", "stop": null, "start_spread": "200ms",
                 "dscp": "46", "second_dscp": null, "second_share": null, "extra_rtt": "0s", "access_rate": null,
-                "access_jitter": "0s", "discard_delay": null,
+                "access_jitter": "0s", "discard_delay": null, "set_within": null,
             },
         ],
         "run": {

@@ -40,7 +40,7 @@ impl Carrier {
         })
     }
 
-    /// An NR carrier of `prbs` resource blocks (1 to 275) of numerology 0 to 3, with slots of 1 ms / 2^numerology, 1 to 4
+    /// An NR carrier of `prbs` resource blocks (1 to 275) of numerology 0 to 3, with slots of 1 ms / 2^numerology, 1 to 8
     /// layers, and groups of resource blocks by configuration 1.
     ///
     /// # Errors
@@ -227,7 +227,7 @@ mod tests {
                 .contains("0 is not a valid number of PRBs of an NR carrier; expected 1 to 275")
         );
         assert!(message(1, 276, 1, usual).contains("1 to 275"));
-        assert!(message(1, 51, 5, usual).contains("1 to 4"));
+        assert!(message(1, 51, 9, usual).contains("1 to 8"));
         assert!(message(1, 51, 1, Overhead { symbols: 15, ..usual }).contains("2 to 14"));
         assert!(message(1, 51, 1, Overhead { other_elements: 5, ..usual }).contains("0, 6, 12 or 18"));
         let full = Overhead { symbols: 2, reference_elements: 24, other_elements: 0 };
