@@ -134,6 +134,39 @@ def region(found, place):
     return ["", "meets it", "Cubic misses", "BBR misses", "call p99", "blocks", "download p99"], rows
 
 
+# Ways of the table of counts: their names in 5g/deploy and 5g/deploy-nr, and in 5g/n78-call; none where they were not run.
+COUNTED = {
+    "e5G-BDP, BoDe 75 ms": ("e5G-BDP, fill, BoDe 75 ms", "e5G-BDP, BoDe 75 ms"),
+    "DRQL, BoDe 75 ms": ("DRQL, BoDe 75 ms",) * 2,
+    "DynRLC, BoDe 75 ms": (None, "DynRLC, BoDe 75 ms"),
+    "5G-BDP, BoDe 75 ms": (None, "5G-BDP, BoDe 75 ms"),
+    "credit, BoDe 75 ms": (None, "credit, BoDe 75 ms"),
+    "ddds, BoDe 75 ms": ("ddds, BoDe 75 ms",) * 2,
+    "second bearer": ("second bearer",) * 2,
+    "second bearer, e5G-BDP, BoDe 75 ms": (None, "second bearer, e5G-BDP, BoDe 75 ms"),
+    "early drop, 6.2 MB": (None, "early drop, 6.2 MB"),
+    "early drop, 100 kB": (None, "early drop, 100 kB"),
+    "no pacer": ("no pacer",) * 2,
+}
+DELAYS = ("one box", "0.5 ms", "1 ms", "2 ms", "5 ms")
+
+
+def counts(found):
+    """The table of the number of cases in which a way meets all bounds, on LTE and 20 MHz of NR, and on n78."""
+
+    def met(place, way):
+        own = [figures for key, figures in found.items() if key[:2] == (place, way)]
+        return str(sum(not list(misses(figures)) for figures in own)) if own else "-"
+
+    rows = []
+    for way, (older, n78) in COUNTED.items():
+        row = [way]
+        for delay in DELAYS:
+            row.append(f"{met(delay, older)}, {met(N78 + delay, n78)}")
+        rows.append(row)
+    return ["of 12 and 12", *DELAYS], rows
+
+
 def in_full(found, place, control):
     """The table of means and intervals of one congestion control."""
     of = lambda key: key[0] == place  # noqa: E731
@@ -167,6 +200,9 @@ def main():
         if place in places:
             header, rows = region(found, place)
             tables[heading, header[0]] = table(header, rows)
+    if set(places) == set(PLACES):
+        header, rows = counts(found)
+        tables["Deploy this", header[0]] = table(header, rows)
     for place in IN_FULL:
         if place in places:
             for control in CONTROLS:

@@ -45,7 +45,7 @@ use alloc::vec::Vec;
 /// One RB in the unit of ratios.
 const ONE: u64 = 1_000_000;
 
-/// What a slice wants in a TTI, in groups.
+/// Demand of a slice in a TTI, in groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SliceDemand {
     /// Groups that would carry all data of the slice.
