@@ -51,11 +51,22 @@ pub struct KeptFate {
     pub is_doubled: bool,
 }
 
+impl Meter<'_> {
+    /// An event of a packet for the measures of PDU sets; out of line, because most runs have no sets.
+    #[cold]
+    #[inline(never)]
+    fn set_event(&mut self, packet: &Packet, event: impl FnOnce(&mut SetMeter, &Contents)) {
+        if let Some(sets) = &mut self.sets {
+            event(sets, self.contents.get(packet.handle));
+        }
+    }
+}
+
 impl Observer for Meter<'_> {
     #[inline(always)]
     fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        if let Some(sets) = &mut self.sets {
-            sets.enqueued(now, node, packet, self.contents.get(packet.handle));
+        if self.sets.is_some() {
+            self.set_event(packet, |sets, contents| sets.enqueued(now, node, packet, contents));
         }
         if self.measuring.enqueued(now, node, packet) && self.is_recording {
             self.timestamps.get_mut(slot(packet)).arrival = now;
@@ -72,8 +83,8 @@ impl Observer for Meter<'_> {
 
     #[inline(always)]
     fn departed(&mut self, now: Time, node: NodeId, _queue: NodeId, packet: &Packet) {
-        if let Some(sets) = &mut self.sets {
-            sets.departed(now, node, packet, self.contents.get(packet.handle));
+        if self.sets.is_some() {
+            self.set_event(packet, |sets, contents| sets.departed(now, node, packet, contents));
         }
         if self.measuring.departed(now, node, packet) && self.is_recording {
             self.timestamps.get_mut(slot(packet)).departed = now;
@@ -83,16 +94,16 @@ impl Observer for Meter<'_> {
     #[inline]
     fn split(&mut self, now: Time, node: NodeId, packet: &Packet, split: Split) {
         self.measuring.split(now, node, packet, split);
-        if let Some(sets) = &mut self.sets {
-            sets.split(now, packet, self.contents.get(packet.handle));
+        if self.sets.is_some() {
+            self.set_event(packet, |sets, contents| sets.split(now, packet, contents));
         }
     }
 
     #[inline]
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.measuring.dropped(now, node, packet);
-        if let Some(sets) = &mut self.sets {
-            sets.dropped(node, packet, self.contents.get(packet.handle));
+        if self.sets.is_some() {
+            self.set_event(packet, |sets, contents| sets.dropped(node, packet, contents));
         }
         if self.is_recording {
             self.record(now, packet, Fate::Dropped(reason));

@@ -85,7 +85,7 @@ fn scenario(options: &BenchCell) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!(
         "[path]\nrtt = \"20ms\"\n\
-         [cell]\nprbs = 100\npacer = {}\nchannel = {}\n{}\
+         [cell]\nprbs = 100\npdcp = \"ideal\"\npacer = {}\nchannel = {}\n{}\
          [[cell.ue]]\nname = \"ue\"\ncount = {}\n",
         quoted(&options.pacer),
         quoted(&options.channel),
