@@ -164,7 +164,7 @@ fn the_law_of_ratios_matches_its_model() {
     assert!(granted > 10_000, "{granted}");
 }
 
-/// What a slice got in the present window, and the window's RBs.
+/// Resource blocks (RBs) of a slice in the present window, and all RBs of the window.
 #[derive(Default)]
 struct Window {
     total: u64,

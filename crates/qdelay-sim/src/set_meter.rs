@@ -193,7 +193,6 @@ impl SetMeter {
     }
 
     /// A packet comes to a queue: with the first of its set the set begins, where the bottleneck does.
-    #[inline(never)]
     pub fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet, contents: &Contents) {
         let place = self.places[node.index()];
         if !(place.is_first() || place == Place::N3) {

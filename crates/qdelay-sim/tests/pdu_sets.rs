@@ -62,7 +62,7 @@ fn a_queue_shorter_than_a_frame_lets_none_through() {
     assert!(of.useless_mbps.is_some_and(|mbps| mbps < 0.6), "{of:?}");
 }
 
-/// What an observer of packets makes of the sets: a frame of `frames` is what is sent at one instant.
+/// Sets as seen from the packets alone: the packets that `frames` sends at one instant are a frame.
 struct Counted {
     sets: u64,
     good: u64,

@@ -88,12 +88,13 @@ impl Cell {
     /// From `now` on, `bytes` wait above `bearer` that a pacer holds back. TTIs that begin at `now` are not counted yet.
     pub fn hold_back(&mut self, now: Time, bearer: usize, bytes: u64) {
         let Some(before) = self.held_back.bytes.get(bearer).copied() else { return };
-        if before == bytes {
+        // The resource blocks that a slice may not use would count as held back.
+        if before == bytes || self.slicing.is_some() {
             return;
         }
         // The idle TTIs until now are of the data before.
         let until = self.clock.from(now).min(self.tti);
-        if until > self.account.next && self.slicing.is_none() {
+        if until > self.account.next {
             self.count_idle(until);
         }
         self.held_back.bytes[bearer] = bytes;
@@ -107,9 +108,6 @@ impl Cell {
     /// Resource blocks of the current TTI, of `left` unused ones, that data above bearers could have filled.
     #[cold]
     pub(super) fn held_back_rbs(&mut self, frame: Frame<'_>, left: u64) -> u64 {
-        if self.slicing.is_some() {
-            return 0;
-        }
         let tti = self.account.next - 1;
         let now = self.clock.time(tti);
         let (activity, loads) = (&self.activity, &self.loads);

@@ -391,7 +391,7 @@ impl Cell {
     /// `now`. The cost grows with the time since the last TTI with data.
     pub fn usage(&self, now: Time) -> CellUsage {
         let until = self.clock.after(now);
-        if !self.held_back.is_empty() && self.slicing.is_none() {
+        if !self.held_back.is_empty() {
             let (mut account, mut ues) = (self.account.clone(), self.ues.clone());
             self.held_back.idle(until, (&mut account, &mut ues), &self.grid, self.clock, &self.bearers);
             return account.usage;
