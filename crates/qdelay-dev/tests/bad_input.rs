@@ -12,7 +12,7 @@ fn wrong_arguments_are_refused() {
     refused(&["bench", "papers", "--runs", "0"], &["--runs: '0': out of range; expected 1 to 1000 runs"]);
     refused(
         &["bench", "cell", "--pacer", "e5g"],
-        &["bench cell: line 5: cell.pacer: 'e5g': unknown pacer 'e5g'"],
+        &["bench cell: line 6: cell.pacer: 'e5g': unknown pacer 'e5g'"],
     );
     refused(&["bench", "dumbbell", "--flows", "0"], &["--flows: '0': out of range; expected 1 to 1000"]);
     refused(
