@@ -64,8 +64,8 @@ pub mod tables;
 pub mod uplink;
 
 pub use cell::{
-    AirUsage, Cell, CellError, CellSetting, CellSlice, CellUsage, Partition, SliceUsage, Source, Split,
-    UeSetting,
+    AirUsage, Cell, CellError, CellSetting, CellSlice, CellUsage, Partition, ScellSetting, SliceUsage,
+    Source, Split, UeSetting,
 };
 pub use harq::HarqSetting;
 pub use mac::{Scheduler, Sharing};

@@ -12,7 +12,7 @@ use qdelay_ran::radio::{
 };
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
-use qdelay_ran::{Cell, CellSetting, HarqSetting, Scheduler, Sharing, UeSetting};
+use qdelay_ran::{Cell, CellSetting, HarqSetting, ScellSetting, Scheduler, Sharing, UeSetting};
 
 fn rlc() -> impl Strategy<Value = RlcSetting> {
     prop::sample::select(vec![
@@ -67,6 +67,24 @@ fn handover_every(every_ms: u64, interruption_ms: u64) -> HandoverSetting {
     HandoverSetting::build(&Arguments::parse(MOVES, &text).unwrap()).unwrap()
 }
 
+/// A secondary cell with the slots of the cell; with a pattern of time division duplex if it is wanted and fits.
+fn secondary(
+    cell: &CellSetting,
+    slots: u64,
+    (size, is_tdd, channel): (usize, bool, Option<Channel>),
+) -> ScellSetting {
+    let first = cell.carrier();
+    let numerology = if first.slot() == Span::from_micros(125) { 3 } else { 1 };
+    let carrier = match first.is_lte() {
+        true => Carrier::lte([6, 15, 50, 100][size]).unwrap(),
+        false => {
+            Carrier::nr(numerology, [11, 24, 51, 66][size], McsTable::Qam64, 2, Overhead::default()).unwrap()
+        }
+    };
+    let tdd = (is_tdd && slots == 1).then(|| Tdd::new("DDSU", 10).unwrap());
+    ScellSetting::new(carrier).tdd(tdd).channel(channel)
+}
+
 fn setting() -> impl Strategy<Value = CellSetting> {
     let nr =
         |numerology, prbs| Carrier::nr(numerology, prbs, McsTable::Qam64, 1, Overhead::default()).unwrap();
@@ -98,7 +116,11 @@ fn setting() -> impl Strategy<Value = CellSetting> {
     );
     let control = prop::sample::select(vec![Control::NONE, Control::TESTBED]);
     let tdd = prop::option::weighted(0.3, prop::sample::select(vec!["DDDSU", "1", "UUUUD"]));
-    let control = (control, tdd);
+    let scells = prop_oneof![
+        2 => Just(Vec::new()),
+        1 => prop::collection::vec((0_usize..4, any::<bool>(), prop::option::of((0_u8..28).prop_map(|mcs| Channel::Mcs(Mcs(mcs))))), 1..3),
+    ];
+    let control = (control, tdd, scells);
     (carrier, 1_u64..12, 0..2 * MS, law, sharing, harq, control, prop::collection::vec(ue(), 1..6)).prop_map(
         |(
             carrier,
@@ -107,7 +129,7 @@ fn setting() -> impl Strategy<Value = CellSetting> {
             law,
             sharing,
             (loss, retransmissions, combining_mcs, decoding, processes),
-            (control, tdd),
+            (control, tdd, scells),
             ues,
         )| {
             let bler = Bler::new(loss, Bler::SLOPE).unwrap();
@@ -123,9 +145,21 @@ fn setting() -> impl Strategy<Value = CellSetting> {
                 .control(control)
                 .tdd(tdd.filter(|_| slots == 1 && !is_sliced).map(|text| Tdd::new(text, 10).unwrap()))
                 .harq(HarqSetting { bler, rtt: None, retransmissions, combining_mcs, decoding, processes });
-            // Slices have no guarantees.
-            let plain = |ue: UeSetting| if is_sliced { ue.without_guarantees() } else { ue };
-            ues.into_iter().map(plain).fold(setting, CellSetting::ue)
+            let scells = if is_sliced { Vec::new() } else { scells };
+            // Slices and carriers together have no guarantees.
+            let has_none = is_sliced || !scells.is_empty();
+            let plain = |ue: UeSetting| if has_none { ue.without_guarantees() } else { ue };
+            let setting = scells.into_iter().fold(setting, |setting, scell| {
+                let scell = secondary(&setting, slots, scell);
+                setting.scell(scell)
+            });
+            // Each UE has one secondary cell less than the one before it.
+            let ues = ues
+                .into_iter()
+                .map(plain)
+                .enumerate()
+                .map(|(number, ue)| ue.scells(2_usize.saturating_sub(number)));
+            ues.fold(setting, CellSetting::ue)
         },
     )
 }

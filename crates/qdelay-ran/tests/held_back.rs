@@ -6,7 +6,7 @@ use qdelay_core::{DropReason, Packet, Random, Span, Time};
 use qdelay_ran::radio::{Channel, Mcs, Tdd};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
-use qdelay_ran::{Cell, CellSetting, Source, Split, UeSetting};
+use qdelay_ran::{Cell, CellSetting, ScellSetting, Source, Split, UeSetting};
 use qdelay_testing::effort;
 
 /// Queues of equal packets.
@@ -38,6 +38,20 @@ fn rbs_for(carrier: &Carrier, all: u16, mcs: u8, bytes: u64) -> u64 {
     u64::from(if bytes == 0 { 0 } else { enough.unwrap_or(all) })
 }
 
+/// Resource blocks of a carrier that the bytes of `rest` could have filled, which are taken from it, one UE after the other until all
+/// are filled.
+fn taken(carrier: &Carrier, mcs: &[u8], rest: &mut [u64]) -> u64 {
+    let (all, mut sum) = (u64::from(carrier.prbs()), 0);
+    for (bytes, &mcs) in rest.iter_mut().zip(mcs) {
+        if sum < all {
+            let rbs = rbs_for(carrier, carrier.prbs(), mcs, *bytes);
+            *bytes = bytes.saturating_sub(u64::from(carrier.block_bytes(mcs, rbs as u16)));
+            sum += rbs;
+        }
+    }
+    sum.min(all)
+}
+
 /// Nothing ever comes to the queues: all resource blocks are left, and data above comes and goes.
 #[test]
 fn a_cell_without_data_counts_what_waits_above_it() {
@@ -50,8 +64,14 @@ fn a_cell_without_data_counts_what_waits_above_it() {
         let ues = 1 + random.below(3) as usize;
         let mcs: Vec<u8> = (0..ues).map(|_| random.below(29) as u8).collect();
         let tdd = (random.below(2) == 0).then(|| Tdd::new("DDSU", 6).unwrap());
+        let second = Carrier::nr(0, 24, McsTable::Qam64, 1, Overhead::default()).unwrap();
+        let second = (random.below(2) == 0 && carrier.slot() == second.slot()).then_some(second);
+        let carriers: Vec<&Carrier> = core::iter::once(&carrier).chain(&second).collect();
         let special = tdd.as_ref().map(|tdd| tdd.special(&carrier).unwrap());
         let mut setting = CellSetting::new(carrier.clone()).tdd(tdd.clone());
+        if let Some(second) = &second {
+            setting = setting.scell(ScellSetting::new(second.clone()));
+        }
         for &mcs in &mcs {
             setting = setting.ue(UeSetting::new(Channel::Mcs(Mcs(mcs))).bearer(RlcSetting::nr_um(), 1));
         }
@@ -63,17 +83,14 @@ fn a_cell_without_data_counts_what_waits_above_it() {
             now += Span::from_nanos(random.below(5 * slot.as_nanos()));
             // Counts the TTIs that begin before now.
             while Time::ZERO + slot * tti < now {
-                let place = tti % 4;
-                let carrier = match &tdd {
-                    Some(_) if place == 3 => None,
-                    Some(_) if place == 2 => special.as_ref().and_then(Option::as_ref),
-                    _ => Some(&carrier),
-                };
-                if let Some(carrier) = carrier {
-                    let all = carrier.prbs();
-                    let wanted: u64 =
-                        above.iter().zip(&mcs).map(|(&bytes, &mcs)| rbs_for(carrier, all, mcs, bytes)).sum();
-                    expected += wanted.min(u64::from(all));
+                let mut rest = above.clone();
+                for (number, &carrier) in carriers.iter().enumerate() {
+                    let carrier = match &tdd {
+                        Some(_) if number == 0 && tti % 4 == 3 => None,
+                        Some(_) if number == 0 && tti % 4 == 2 => special.as_ref().and_then(Option::as_ref),
+                        _ => Some(carrier),
+                    };
+                    expected += carrier.map_or(0, |carrier| taken(carrier, &mcs, &mut rest));
                 }
                 tti += 1;
             }

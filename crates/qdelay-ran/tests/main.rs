@@ -11,6 +11,7 @@ mod slices_model;
 mod slicing;
 mod uplink_common;
 
+mod aggregation;
 mod air_facts;
 mod cell_facts;
 mod cell_model;

@@ -351,6 +351,39 @@ fn errors_of_cells_name_line_key_and_expected_value() {
             "line 3: cell.tdd: time division duplex needs TTIs of one slot, 1ms; found a TTI of 2ms",
         ),
         (
+            "[cell]\n[[cell.scell]]\nlayers = 2\n[[flow]]",
+            "line 3: cell.scell.layers: the cell is LTE; expected this key only with technology = \"nr\"",
+        ),
+        (
+            "[cell]\n[[cell.scell]]\nprbs = 26\n[[flow]]",
+            "line 3: cell.scell.prbs: 26 is not a valid number of PRBs of an LTE carrier",
+        ),
+        (
+            "[cell]\n[[cell.scell]]\nnumerology = 1\n[[flow]]",
+            "line 3: cell.scell.numerology: unknown key; expected one of name, prbs, mcs_table, layers, tdd, channel",
+        ),
+        (
+            "[cell]\n[[cell.ue]]\nscells = 1\n[[flow]]",
+            "line 3: cell.ue.scells: there is no secondary cell; expected a table [[cell.scell]]",
+        ),
+        (
+            "[cell]\n[[cell.scell]]\n[[cell.ue]]\nscells = 2\n[[flow]]",
+            "line 4: cell.ue.scells: 2 is more than the cell has; expected 0 to 1",
+        ),
+        (
+            "[cell]\nscheduler = \"eqp\"\n[[cell.scell]]\n[[flow]]",
+            "line 3: cell.scell: carrier aggregation supports neither slices (a partition, eqp) nor guaranteed bit rates",
+        ),
+        (
+            "[cell]\n[[cell.scell]]\nchannel = \"mcs:29\"\n[[flow]]",
+            "line 3: cell.scell.channel: 'mcs:29': mcs=29: out of range; expected 0 to 28",
+        ),
+        ("[cell]\n[[cell.scell]]\ntdd = \"tdd:DDSU:special=5\"\n[[flow]]", "line 3: cell.scell.tdd: "),
+        (
+            "[[cell.scell]]\nprbs = 25\n[[flow]]",
+            "line 1: cell: is missing; expected a table [cell], the primary cell, in front of its secondary cells",
+        ),
+        (
             "[cell]\nolla = \"olla:target=0%\"\n[[flow]]",
             "line 2: cell.olla: 'olla:target=0%': target=0%: out of range; expected 0.1% to 90%",
         ),
@@ -457,7 +490,7 @@ fn errors_of_cells_name_line_key_and_expected_value() {
         ),
         (
             "[cell]\n[[flow]]\n[matrix]\ncell.ue.car.channel = [\"mcs:1\"]",
-            "line 4: matrix.cell.ue.car: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, olla, drx, handover, handover_channel, slice, uplink_channel, ue-1",
+            "line 4: matrix.cell.ue.car: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, olla, drx, handover, handover_channel, scells, slice, uplink_channel, ue-1",
         ),
         (
             "[cell]\n[[flow]]\n[matrix]\ncell.bearer.drb-2.pacer = [\"drql\"]",
@@ -579,4 +612,36 @@ fn figures_of_a_cell_are_consistent() {
     assert!((1.0..=4.5).contains(&voice.mos) && voice.r_min == voice.r, "{voice:?}");
     let call = &case.flows[2];
     assert_eq!((call.ue.as_deref(), call.qfi, call.voice), (Some("ue-1"), Some(1), Some(*voice)));
+}
+
+/// A download over one carrier, over two, and over two where its UE has the first alone: the first and the last have the same figures.
+#[test]
+fn a_secondary_cell_adds_its_resource_blocks() {
+    let text = |scells: &str, of_ue: &str| {
+        format!(
+            "[run]\nduration = \"3s\"\n[cell]\ntechnology = \"nr\"\nnumerology = 1\nprbs = 24\nchannel = \"mcs:20\"\npacer = \"e5g-bdp\"\n\
+             {scells}[[cell.ue]]\n{of_ue}[[flow]]\ntransport = \"cubic\"\n"
+        )
+    };
+    let scell = "[[cell.scell]]\nprbs = 48\ntdd = \"tdd:DDDSU\"\n";
+    let figures = |text: &str| {
+        let case = &results(text).cases[0];
+        (case.groups["flow-1"].throughput_mbps, case.cell.as_ref().expect("a cell").rbs_held_back_share)
+    };
+    let (one, _) = figures(&text("", ""));
+    let (two, held_back) = figures(&text(scell, ""));
+    // DDDSU has (3 * 13 + 9) / 65 of the capacity of all slots.
+    let expected = 1.0 + 2.0 * 48.0 / 65.0;
+    assert!((two / one / expected - 1.0).abs() < 0.06, "{two} and {one}, expected {expected}");
+    assert!(held_back.expect("a share") < 0.05, "{held_back:?}");
+}
+
+#[test]
+fn axes_name_secondary_cells() {
+    let text = "[cell]\n[[cell.scell]]\nname = \"wide\"\n[[cell.scell]]\n[[flow]]\n[matrix]\ncell.scell.wide.prbs = [25, 50]\n";
+    let prbs = [0, 1].map(|number| {
+        let case = study(text).case(number, &Library::new()).unwrap_or_else(|error| panic!("{error}"));
+        case.settings["cell"]["scell"][0]["prbs"].clone()
+    });
+    assert_eq!(prbs, [json!(25), json!(50)]);
 }

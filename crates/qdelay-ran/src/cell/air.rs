@@ -1,7 +1,7 @@
-//! State of a UE's air interface besides its channel, and statistics of its blocks: HARQ processes, DRX,
-//! handovers.
+//! State of a UE's air interface besides its channels, and statistics of its blocks: DRX, handovers.
 
 use super::Ue;
+use super::component::Link;
 use super::drx::{Drx, DrxSetting};
 use super::handover::HandoverSetting;
 use crate::harq::Block;
@@ -40,14 +40,11 @@ impl AirUsage {
     }
 }
 
-/// State of a UE with limited HARQ processes, DRX, handovers or counted blocks.
+/// State of a UE with DRX, handovers or counted blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Air {
     usage: AirUsage,
     drx: Option<Drx>,
-    /// Number of HARQ processes; `busy`: those in use.
-    processes: u32,
-    busy: u32,
     /// Handovers of the UE, and the number that have begun.
     handover: Option<(HandoverSetting, u64)>,
     /// Channel in the other cell, if it differs.
@@ -58,17 +55,10 @@ pub(super) struct Air {
 }
 
 impl Air {
-    pub fn new(
-        processes: Option<u8>,
-        drx: Option<DrxSetting>,
-        handover: Option<HandoverSetting>,
-        other: Option<Radio>,
-    ) -> Air {
+    pub fn new(drx: Option<DrxSetting>, handover: Option<HandoverSetting>, other: Option<Radio>) -> Air {
         Air {
             usage: AirUsage::default(),
             drx: drx.map(Drx::new),
-            processes: processes.map_or(u32::MAX, u32::from),
-            busy: 0,
             handover: handover.map(|handover| (handover, 0)),
             other,
             silent_until: Time::ZERO,
@@ -78,24 +68,14 @@ impl Air {
 
     /// Returns true if no new block can be sent to the UE in the TTI that begins at `now`.
     pub fn is_silent(&self, now: Time) -> bool {
-        self.busy >= self.processes
-            || now < self.silent_until
-            || self.drx.as_ref().is_some_and(|drx| drx.is_asleep(now))
+        now < self.silent_until || self.drx.as_ref().is_some_and(|drx| drx.is_asleep(now))
     }
 
     /// Records that a new block is sent at `now`.
     pub fn granted(&mut self, now: Time) {
-        debug_assert!(self.busy < self.processes, "a UE without a free process is silent");
-        self.busy += 1;
         if let Some(drx) = &mut self.drx {
             drx.granted(now);
         }
-    }
-
-    /// Frees the HARQ process of a block.
-    pub fn release(&mut self) {
-        debug_assert!(self.busy > 0, "a process is freed once");
-        self.busy -= 1;
     }
 
     /// Statistics until `now`.
@@ -126,14 +106,20 @@ impl Air {
 }
 
 impl Ue {
+    /// Returns true if no new block can be sent to the UE in the TTI that begins at `now`, on any carrier.
+    #[inline]
+    pub(super) fn is_silent(&self, now: Time) -> bool {
+        self.air.as_ref().is_some_and(|air| air.is_silent(now))
+    }
+
     /// Counts the first transmission of `block`, which was decoded or lost.
     #[inline]
-    pub(super) fn answered(&mut self, block: &Block) {
+    pub(super) fn answered(&mut self, link: &mut Link, block: &Block) {
         if let Some(air) = &mut self.air {
             air.usage.blocks += 1;
             air.usage.lost += u64::from(block.is_lost);
-            air.usage.offsets_db += self.radio.offset_db();
+            air.usage.offsets_db += link.radio.offset_db();
         }
-        self.radio.answered(block.chosen, block.is_lost);
+        link.radio.answered(block.chosen, block.is_lost);
     }
 }

@@ -2,17 +2,20 @@
 
 use super::account::{Account, Clock};
 use super::activity::Activity;
+use super::aggregation::Aggregation;
 use super::air::Air;
+use super::component::{Component, Link};
 use super::duplex::Duplex;
 use super::guarantees::Guarantees;
 use super::handover::next_handover;
 use super::held_back::HeldBack;
 use super::slicing::Slicing;
-use super::{BearerState, Cell, CellError, CellSetting, LEAST_BYTES, Ue, setting};
+use super::{BearerState, Cell, CellError, CellSetting, LEAST_BYTES, Ue, UeSetting, setting};
 use crate::harq::Blocks;
 use crate::mac::{Grid, State, Turns};
-use crate::radio::{Channel, Decoding};
+use crate::radio::{Channel, Decoding, Radio, RadioError};
 use crate::rlc::{Bearer, Mode, RlcSetting};
+use crate::tables::Carrier;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -29,61 +32,26 @@ impl Cell {
     /// The first invalid setting, with the expected value.
     pub fn new(setting: CellSetting, seed: u64, name: &str) -> Result<Cell, CellError> {
         setting.check()?;
-        let tdd = match &setting.tdd {
-            Some(tdd) => {
-                let special = tdd.special(&setting.carrier).map_err(|error| CellError::Tdd { error })?;
-                Some((tdd.clone(), special))
-            }
-            None => None,
-        };
-        let duplex = Duplex::new(tdd.as_ref(), &setting.carrier, setting.tti);
-        let grid = Grid {
-            tdd,
-            slots: setting.slots(),
-            carrier: setting.carrier.clone(),
-            control: setting.control,
-            unit: setting.unit,
-        };
+        let grid = setting.grid()?;
         let slicing = Slicing::new(&setting, &grid)?.map(Box::new);
         let guarantees = Guarantees::new(&setting)?.map(Box::new);
         let (mut ues, mut bearers, mut rlcs) = (Vec::new(), Vec::new(), Vec::new());
         let (mut services, mut budgets) = (Vec::new(), Vec::new());
         let has_air = setting.has_air();
-        let by_snr = matches!(setting.harq.decoding, Decoding::Snr { .. });
-        // Each UE has its own name for random streams, so that another UE changes no draw of this one.
+        let start = Start { setting: &setting, seed, name };
         for (ue, of) in setting.ues.iter().enumerate() {
-            let name = format!("{name} UE {ue}");
-            let radio = of.channel.start(&setting.carrier, setting.tti, of.reported, seed, &name);
-            let mut radio = radio.map_err(|error| CellError::Radio { ue, error })?.starting_from(of.place);
-            if by_snr || of.olla.is_some() {
-                radio = radio.with_levels(&setting.carrier, of.channel.share(), of.olla);
-            }
             let other = match &of.target {
                 Some(channel) => {
-                    let radio = channel.start(
-                        &setting.carrier,
-                        setting.tti,
-                        of.reported,
-                        seed,
-                        &format!("{name} elsewhere"),
-                    );
-                    let radio = radio.map_err(|error| CellError::Target { ue, error })?;
-                    Some(match by_snr || of.olla.is_some() {
-                        true => radio.with_levels(&setting.carrier, channel.share(), of.olla),
-                        false => radio,
-                    })
+                    let name = format!("{name} UE {ue} elsewhere");
+                    let radio = start.radio(of, channel, &setting.carrier, &name);
+                    Some(radio.map_err(|error| CellError::Target { ue, error })?)
                 }
                 None => None,
             };
             ues.push(Ue {
-                radio,
-                is_constant: of.channel.is_constant() && of.target.as_ref().is_none_or(Channel::is_constant),
-                random: Random::derive(seed, &name, "harq"),
                 first: bearers.len(),
                 turns: Turns::new(of.bearers.iter().map(|bearer| bearer.service.priority).collect()),
-                repeated: 0,
-                air: has_air
-                    .then(|| Box::new(Air::new(setting.harq.processes, of.drx, of.handover.clone(), other))),
+                air: has_air.then(|| Box::new(Air::new(of.drx, of.handover.clone(), other))),
             });
             for (bearer, setting::BearerSetting { rlc, service, budgets: of_flows }) in
                 of.bearers.iter().enumerate()
@@ -107,6 +75,10 @@ impl Cell {
                 });
             }
         }
+        let carrier = start.component(grid, None)?;
+        let scells = start.scells()?;
+        let all = || core::iter::once(&carrier).chain(&scells).map(|carrier| &carrier.grid);
+        let duplex = Duplex::new(all(), setting.tti);
         let next_handover = next_handover(&ues);
         Ok(Cell {
             next: next_handover,
@@ -120,28 +92,94 @@ impl Cell {
             air: setting.air_span(),
             harq_ttis: setting.harq_ttis(),
             tdd_decoding: setting.harq.rtt.is_none().then(|| setting.decoding_slots()),
-            scheduler: State::new(&setting.scheduler, ues.len(), setting.tti),
             activity: Activity::new(ues.len()),
-            blocks: Blocks::default(),
-            releases: VecDeque::new(),
             has_air,
             next_handover,
             timers: Deadlines::new(bearers.len()),
-            account: Account::default(),
             tti: u64::MAX,
             candidates: Vec::new(),
             loads: Vec::new(),
             plan: Vec::new(),
             order: Vec::new(),
             told: vec![0; bearers.len()],
-            held_back: HeldBack::new(bearers.len()),
+            held_back: HeldBack::new(bearers.len(), scells.len()),
             slicing,
             ues,
             bearers,
             rlcs,
             duplex,
+            aggregation: Aggregation::new(scells.len()),
+            carrier,
+            scells,
+        })
+    }
+}
+
+/// Builds the component carriers of a cell.
+struct Start<'a> {
+    setting: &'a CellSetting,
+    seed: u64,
+    name: &'a str,
+}
+
+impl Start<'_> {
+    /// The channel of a UE on a carrier; `name`: that of its random stream.
+    fn radio(
+        &self,
+        ue: &UeSetting,
+        channel: &Channel,
+        carrier: &Carrier,
+        name: &str,
+    ) -> Result<Radio, RadioError> {
+        let radio = channel.start(carrier, self.setting.tti, ue.reported, self.seed, name)?;
+        let by_snr = matches!(self.setting.harq.decoding, Decoding::Snr { .. });
+        Ok(match by_snr || ue.olla.is_some() {
+            true => radio.with_levels(carrier, channel.share(), ue.olla),
+            false => radio,
+        })
+    }
+
+    /// The component carrier of `grid`: the primary cell, or the secondary cell of that number.
+    fn component(&self, grid: Grid, scell: Option<usize>) -> Result<Component, CellError> {
+        let Start { setting, seed, name } = *self;
+        let own = scell.and_then(|number| setting.scells.get(number)?.channel.as_ref());
+        let mut links = Vec::with_capacity(setting.ues.len());
+        for (ue, of) in setting.ues.iter().enumerate() {
+            // Each UE has its own name for random streams on each carrier, so that another UE or carrier changes no draw of this one.
+            let name = match scell {
+                None => format!("{name} UE {ue}"),
+                Some(number) => format!("{name} UE {ue} SCell {number}"),
+            };
+            let channel = own.unwrap_or(&of.channel);
+            let radio = self.radio(of, channel, &grid.carrier, &name).map_err(|error| match scell {
+                None => CellError::Radio { ue, error },
+                Some(scell) => CellError::RadioOfScell { scell, ue, error },
+            })?;
+            let is_configured = scell.is_none_or(|number| number < of.scells);
+            let processes = setting.harq.processes.map_or(u32::MAX, u32::from);
+            links.push(Link {
+                radio: radio.starting_from(of.place),
+                is_constant: channel.is_constant() && of.target.as_ref().is_none_or(Channel::is_constant),
+                random: Random::derive(seed, &name, "harq"),
+                repeated: 0,
+                busy: 0,
+                processes: if is_configured { processes } else { 0 },
+            });
+        }
+        Ok(Component {
+            scheduler: State::new(&setting.scheduler, links.len(), setting.tti),
+            blocks: Blocks::default(),
+            releases: VecDeque::new(),
+            account: Account::default(),
+            links,
             grid,
         })
+    }
+
+    /// The secondary cells.
+    fn scells(&self) -> Result<Vec<Component>, CellError> {
+        let of = |number: usize| self.component(self.setting.scell_grid(number)?, Some(number));
+        (0..self.setting.scells.len()).map(of).collect()
     }
 }
 

@@ -13,6 +13,7 @@ use qdelay_core::{Span, Time};
 pub(super) struct Demands<'a, S> {
     source: &'a S,
     radios: Radios<'a>,
+    ues: &'a [Ue],
     bearers: &'a mut [BearerState],
     rlcs: &'a [Bearer],
     activity: &'a mut Activity,
@@ -48,7 +49,8 @@ impl Cell {
     ) -> (Demands<'a, S>, &'a mut State, &'a mut Vec<Candidate>, &'a mut Vec<u32>) {
         let demands = Demands {
             source,
-            radios: Radios { ues: &mut self.ues, frame, now },
+            radios: Radios { links: &mut self.carrier.links, frame, now },
+            ues: &self.ues,
             bearers: &mut self.bearers,
             rlcs: &self.rlcs,
             activity: &mut self.activity,
@@ -57,19 +59,20 @@ impl Cell {
             budgets: &self.budgets,
             urgency: self.urgency,
             sharing: self.sharing,
-            unit: self.grid.unit,
+            unit: self.carrier.grid.unit,
             tti,
             turn: Turn::default(),
         };
-        (demands, &mut self.scheduler, &mut self.candidates, &mut self.plan)
+        (demands, &mut self.carrier.scheduler, &mut self.candidates, &mut self.plan)
     }
 }
 
 impl<S: Source> Demands<'_, S> {
     /// The candidate of a UE with data; `None` if it has none. Appends the loads of its bearers.
     fn collect(&mut self, number: usize) -> Option<Candidate> {
-        let Ue { first, repeated, ref air, .. } = self.radios.ues[number];
-        let is_silent = air.as_ref().is_some_and(|air| air.is_silent(self.radios.now));
+        let (ue, link) = (&self.ues[number], &self.radios.links[number]);
+        let first = ue.first;
+        let is_silent = link.repeated == self.tti + 1 || link.is_full() || ue.is_silent(self.radios.now);
         let first_bearer = self.loads.len();
         let (mut wanted, mut least) = (0_u64, u64::MAX);
         for local in ones(self.activity.bearers(number)) {
@@ -101,7 +104,7 @@ impl<S: Source> Demands<'_, S> {
             first_bearer: first_bearer as u32,
             // A UE that repeats a block gets no new one, and neither does a sleeping UE: both are treated as
             // in outage.
-            is_queried: repeated == self.tti + 1 || is_silent,
+            is_queried: is_silent,
             urgency,
             ..Candidate::new(number as u32, wanted, least)
         })

@@ -1,7 +1,6 @@
 //! Time division duplex as reported to pacers: each slot, and the next one with downlink data.
 
-use crate::radio::Tdd;
-use crate::tables::Carrier;
+use crate::mac::{Grid, common};
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::pacer::TddSlot;
@@ -11,23 +10,22 @@ use qdelay_core::pacer::TddSlot;
 pub(super) struct Duplex(Vec<TddSlot>);
 
 impl Duplex {
-    /// The slots of a pattern on `carrier`, with the carrier of special slots, if these carry data. A TTI has
-    /// one slot.
-    pub fn new(tdd: Option<&(Tdd, Option<Carrier>)>, carrier: &Carrier, slot: Span) -> Duplex {
-        let Some((tdd, special)) = tdd else { return Duplex::default() };
-        let (mcs, prbs) = (carrier.mcs_max() / 2, carrier.prbs());
-        let carries = |place: u64| match special {
-            _ if tdd.is_downlink(place) => carrier.block_bytes(mcs, prbs),
-            Some(special) if tdd.is_special(place) => special.block_bytes(mcs, prbs),
-            _ => 0,
-        };
+    /// The slots of carriers, of which those with a pattern have TTIs of one slot, `slot`. In each slot the capacity is the sum over the
+    /// carriers.
+    pub fn new<'a>(grids: impl Iterator<Item = &'a Grid> + Clone, slot: Span) -> Duplex {
+        if grids.clone().all(|grid| grid.tdd.is_none()) {
+            return Duplex::default();
+        }
+        let carries = |place: u64| grids.clone().map(|grid| carried(grid, place)).sum::<u32>();
+        let period =
+            grids.clone().filter_map(|grid| Some(grid.tdd.as_ref()?.0.period_slots())).fold(1, multiple);
         let of_slot = |place: u64| {
             // The search finds one: a pattern has a downlink slot.
-            let next = (place + 1..=place + tdd.period_slots()).find(|&next| carries(next) > 0);
+            let next = (place + 1..=place + period).find(|&next| carries(next) > 0);
             let next = next.unwrap_or(place + 1);
             TddSlot { carries: carries(place), next_carries: carries(next), next: slot * (next - place) }
         };
-        Duplex((0..tdd.period_slots()).map(of_slot).collect())
+        Duplex((0..period).map(of_slot).collect())
     }
 
     /// The slot of TTI number `tti`; `None` without TDD.
@@ -45,10 +43,33 @@ impl Duplex {
     }
 }
 
+/// Bytes of a slot at half of the highest MCS.
+fn carried(grid: &Grid, place: u64) -> u32 {
+    let (carrier, special) = match &grid.tdd {
+        None => (Some(&grid.carrier), None),
+        Some((tdd, _)) if tdd.is_downlink(place) => (Some(&grid.carrier), None),
+        Some((tdd, special)) if tdd.is_special(place) => (None, special.as_ref()),
+        Some(_) => (None, None),
+    };
+    let (mcs, prbs) = (grid.carrier.mcs_max() / 2, grid.carrier.prbs());
+    carrier.or(special).map_or(0, |carrier| carrier.block_bytes(mcs, prbs))
+}
+
+/// The least common multiple.
+fn multiple(one: u64, other: u64) -> u64 {
+    one / common(one, other).max(1) * other
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::{McsTable, Overhead};
+    use crate::radio::{Control, Tdd};
+    use crate::tables::{Carrier, McsTable, Overhead};
+    use qdelay_core::pacer::SizeUnit;
+
+    fn grid(carrier: &Carrier, tdd: Option<(Tdd, Option<Carrier>)>) -> Grid {
+        Grid { carrier: carrier.clone(), control: Control::NONE, unit: SizeUnit::Bytes, slots: 1, tdd }
+    }
 
     /// For each slot: slots until the next one with downlink data, and 1 where this and the next one have the
     /// capacity of a whole slot.
@@ -56,7 +77,8 @@ mod tests {
         let carrier = Carrier::nr(1, 51, McsTable::Qam256, 1, Overhead::default()).unwrap();
         let tdd = Tdd::new(pattern, symbols).unwrap();
         let special = tdd.special(&carrier).unwrap();
-        let duplex = Duplex::new(Some(&(tdd.clone(), special)), &carrier, carrier.slot());
+        let grid = grid(&carrier, Some((tdd.clone(), special)));
+        let duplex = Duplex::new([&grid].into_iter(), carrier.slot());
         let whole = carrier.block_bytes(carrier.mcs_max() / 2, 51);
         let tenths = |bytes: u32| (10 * bytes + whole / 2) / whole;
         let of =
@@ -74,7 +96,7 @@ mod tests {
     #[test]
     fn without_tdd_there_is_none() {
         let carrier = Carrier::lte(25).unwrap();
-        let duplex = Duplex::new(None, &carrier, carrier.slot());
+        let duplex = Duplex::new([&grid(&carrier, None)].into_iter(), carrier.slot());
         assert_eq!((duplex.slot(7), duplex.is_tdd()), (None, false));
     }
 }

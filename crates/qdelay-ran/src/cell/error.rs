@@ -125,6 +125,35 @@ pub enum CellError {
         /// Error of the channel.
         error: RadioError,
     },
+    /// A secondary cell with other slots than those of the primary cell. Secondary cells are numbered from 0.
+    SlotOfScell {
+        /// Index of the secondary cell.
+        scell: usize,
+        /// Slot of its carrier.
+        found: Span,
+        /// Slot of the primary cell.
+        slot: Span,
+    },
+    /// Special slots that the carrier of a secondary cell does not have.
+    TddOfScell {
+        /// Index of the secondary cell.
+        scell: usize,
+        /// The error of the pattern.
+        error: RadioError,
+    },
+    /// A channel that does not fit the carrier of a secondary cell.
+    RadioOfScell {
+        /// Index of the secondary cell.
+        scell: usize,
+        /// Index of the UE.
+        ue: usize,
+        /// Error of the channel.
+        error: RadioError,
+    },
+    /// Secondary cells together with slices or guaranteed bit rates.
+    ScellOfSlices,
+    /// Secondary cells together with a channel in bytes, or with packets as the unit.
+    ScellInBytes,
     /// A bearer with invalid settings.
     Rlc {
         /// Index of the UE.
@@ -209,6 +238,18 @@ impl fmt::Display for CellError {
             }
             CellError::Target { ue, error } => write!(f, "UE {ue}, in the other cell: {error}"),
             CellError::Radio { ue, error } => write!(f, "UE {ue}: {error}"),
+            CellError::SlotOfScell { found, slot, .. } => write!(
+                f,
+                "slots of {found}; expected the technology and the slots of the primary cell, {slot}"
+            ),
+            CellError::TddOfScell { error, .. } => write!(f, "{error}"),
+            CellError::RadioOfScell { ue, error, .. } => write!(f, "UE {ue}: {error}"),
+            CellError::ScellOfSlices => f.write_str(
+                "carrier aggregation supports neither slices (a partition, eqp) nor guaranteed bit rates; expected one carrier, or none of these",
+            ),
+            CellError::ScellInBytes => f.write_str(
+                "carrier aggregation needs channels with an MCS, since a channel in bytes or packets is that of all carriers together; expected one carrier, or another channel",
+            ),
             CellError::Rlc { ue, bearer, error } => write!(f, "bearer {bearer} of UE {ue}: {error}"),
         }
     }

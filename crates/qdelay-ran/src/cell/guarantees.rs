@@ -163,9 +163,9 @@ impl Cell {
         let mut left = free;
         granted.clear();
         granted.resize(self.candidates.len(), 0);
-        self.candidates
-            .iter_mut()
-            .for_each(|candidate| Radios { ues: &mut self.ues, frame, now }.query_channel(candidate));
+        self.candidates.iter_mut().for_each(|candidate| {
+            Radios { links: &mut self.carrier.links, frame, now }.query_channel(candidate)
+        });
         let start = self.candidates.partition_point(|candidate| candidate.ue < *next);
         let mut order: Option<u32> = None;
         for number in (start..self.candidates.len()).chain(0..start) {
@@ -210,7 +210,7 @@ impl Cell {
         }
         debug_assert!(granted.iter().sum::<u16>() <= free, "guarantees fit the free groups");
         *next = order.unwrap_or(*next + 1) % (ues.len() as u32).max(1);
-        self.scheduler.plan(tti, &mut self.candidates, left, &mut Complete, &mut self.plan);
+        self.carrier.scheduler.plan(tti, &mut self.candidates, left, &mut Complete, &mut self.plan);
         for (number, &groups) in granted.iter().enumerate().filter(|(_, groups)| **groups > 0) {
             let candidate = &mut self.candidates[number];
             if candidate.groups == 0 {

@@ -145,11 +145,12 @@ impl Cell {
     pub(super) fn hand_over<S: Source>(&mut self, now: Time, source: &mut S) {
         self.count_idle(self.clock.from(now));
         for ue in 0..self.ues.len() {
-            while let Ue { air: Some(air), radio, .. } = &mut self.ues[ue]
+            while let Ue { air: Some(air), .. } = &mut self.ues[ue]
                 && air.next_handover() <= now
             {
-                air.hand_over(now, radio);
-                self.blocks.flush(ue as u32, now);
+                air.hand_over(now, &mut self.carrier.links[ue].radio);
+                self.carrier.blocks.flush(ue as u32, now);
+                self.scells.iter_mut().for_each(|carrier| carrier.blocks.flush(ue as u32, now));
                 let first = self.ues[ue].first;
                 let bearers = first..first + self.ues[ue].turns.len();
                 for bearer in bearers.clone() {

@@ -1,15 +1,17 @@
 //! Data that a pacer holds back above the bearers, and the resource blocks that it could have filled.
 //!
 //! In a TTI a bearer counts if its RLC has nothing to send while data waits above it. Its data could have filled the
-//! resource blocks that carry it on the bearer's channel, headers not counted; all bearers together at most those that are left. A UE that could
+//! resource blocks that carry it on the bearer's channel, headers not counted; all bearers together at most those that are left. Of
+//! several carriers each one could have taken what the ones before it could not. A UE that could
 //! not have got a block is not counted: in an outage, asleep, or repeating a block.
 //!
 //! In a TTI without data in the cell all resource blocks are left. Such TTIs create no events: they are counted before the data
 //! above a bearer changes, one by one, since the data that counts is that of the TTI.
 
-use super::account::{Account, Clock, Idle};
+use super::account::Clock;
+use super::component::{Component, Link};
 use super::{BearerState, Cell, Load, Ue};
-use crate::mac::{Frame, Grid};
+use crate::mac::Frame;
 use alloc::vec;
 use alloc::vec::Vec;
 use qdelay_core::Time;
@@ -21,11 +23,20 @@ pub(super) struct HeldBack {
     bytes: Vec<u64>,
     /// Number of bearers with such bytes.
     bearers: usize,
+    /// The bytes that the carriers of this TTI so far could not have taken; empty in a cell of one carrier.
+    rest: Vec<u64>,
 }
 
 impl HeldBack {
-    pub(super) fn new(bearers: usize) -> HeldBack {
-        HeldBack { bytes: vec![0; bearers], bearers: 0 }
+    pub(super) fn new(bearers: usize, scells: usize) -> HeldBack {
+        let rest = if scells > 0 { vec![0; bearers] } else { Vec::new() };
+        HeldBack { bytes: vec![0; bearers], bearers: 0, rest }
+    }
+    /// Begins a TTI of a cell with several carriers.
+    pub(super) fn begin(&mut self) {
+        if !self.rest.is_empty() {
+            self.rest.copy_from_slice(&self.bytes);
+        }
     }
     pub(super) fn is_empty(&self) -> bool {
         self.bearers == 0
@@ -33,20 +44,21 @@ impl HeldBack {
     /// Resource blocks of the TTI `frame` at `now`, of `left` unused ones, that data above bearers could have filled. `can_send`:
     /// whether a bearer's RLC is empty, and its UE could have got a block.
     fn rbs(
-        &self,
+        &mut self,
         (frame, now): (Frame<'_>, Time),
-        ues: &mut [Ue],
+        links: &mut [Link],
         states: &[BearerState],
         left: u64,
-        mut can_send: impl FnMut(usize, &Ue) -> bool,
+        mut can_send: impl FnMut(usize, &Link) -> bool,
     ) -> u64 {
         let mut filled = 0;
-        for (bearer, &bytes) in self.bytes.iter().enumerate() {
-            let ue = &mut ues[states[bearer].ue as usize];
-            if bytes == 0 || !can_send(bearer, ue) {
+        for bearer in 0..self.bytes.len() {
+            let bytes = self.rest.get(bearer).copied().unwrap_or(self.bytes[bearer]);
+            let link = &mut links[states[bearer].ue as usize];
+            if bytes == 0 || !can_send(bearer, link) {
                 continue;
             }
-            let quality = ue.radio.known(now);
+            let quality = link.radio.known(now);
             let most_bytes = frame.bytes(quality, frame.all());
             let groups = match most_bytes {
                 0 => 0,
@@ -54,6 +66,9 @@ impl HeldBack {
                 _ => frame.groups_for(quality, 0, bytes),
             };
             filled += frame.count(frame.prbs(0, groups));
+            if let Some(rest) = self.rest.get_mut(bearer) {
+                *rest = bytes.saturating_sub(frame.bytes(quality, frame.prbs(0, groups)));
+            }
             if filled >= left {
                 return left;
             }
@@ -63,23 +78,25 @@ impl HeldBack {
 
     /// Counts in `account` the idle TTIs before `until` one by one.
     pub(super) fn idle(
-        &self,
+        &mut self,
         until: u64,
-        (account, ues): (&mut Account, &mut [Ue]),
-        grid: &Grid,
+        (carrier, scells): (&mut Component, &mut [Component]),
         clock: Clock,
-        states: &[BearerState],
+        (ues, states): (&[Ue], &[BearerState]),
     ) {
-        for tti in account.next..until {
-            // The channels are asked for one TTI after the other: none goes back in time.
-            if let Some(ue) = ues.get_mut(account.last_ue as usize) {
-                let idle = Idle { radio: &mut ue.radio, is_constant: ue.is_constant };
-                account.idle(tti + 1, grid, clock, idle);
+        for tti in carrier.account.next..until {
+            self.begin();
+            for carrier in core::iter::once(&mut *carrier).chain(&mut *scells) {
+                // The channels are asked for one TTI after the other: none goes back in time.
+                carrier.count_idle(tti + 1, clock);
+                let Component { grid, links, account, .. } = carrier;
+                let (frame, now) = (grid.frame(tti), clock.time(tti));
+                let left = frame.count(frame.all());
+                let can_send = |bearer: usize, link: &Link| {
+                    !link.is_full() && !ues[states[bearer].ue as usize].is_silent(now)
+                };
+                account.usage.held_back_rbs += self.rbs((frame, now), links, states, left, can_send);
             }
-            let (frame, now) = (grid.frame(tti), clock.time(tti));
-            let left = frame.count(frame.all());
-            let can_send = |_: usize, ue: &Ue| !ue.air.as_ref().is_some_and(|air| air.is_silent(now));
-            account.usage.held_back_rbs += self.rbs((frame, now), ues, states, left, can_send);
         }
     }
 }
@@ -94,7 +111,7 @@ impl Cell {
         }
         // The idle TTIs until now are of the data before.
         let until = self.clock.from(now).min(self.tti);
-        if until > self.account.next {
+        if until > self.carrier.account.next {
             self.count_idle(until);
         }
         self.held_back.bytes[bearer] = bytes;
@@ -108,19 +125,20 @@ impl Cell {
     /// Resource blocks of the current TTI, of `left` unused ones, that data above bearers could have filled.
     #[cold]
     pub(super) fn held_back_rbs(&mut self, frame: Frame<'_>, left: u64) -> u64 {
-        let tti = self.account.next - 1;
+        let tti = self.carrier.account.next - 1;
         let now = self.clock.time(tti);
         let (activity, loads) = (&self.activity, &self.loads);
-        let is_empty = |bearer: usize, ue: &Ue, number: usize| {
+        let (states, ues) = (&self.bearers, &self.ues);
+        let is_empty = |bearer: usize, ue: usize| {
             let of_bearer = |load: &&Load| load.bearer as usize == bearer;
-            !activity.has(number, bearer - ue.first)
+            !activity.has(ue, bearer - ues[ue].first)
                 || loads.iter().find(of_bearer).is_none_or(|load| load.remaining_packets == 0)
         };
-        let states = &self.bearers;
-        let can_send = |bearer: usize, ue: &Ue| {
-            let is_silent = ue.air.as_ref().is_some_and(|air| air.is_silent(now));
-            ue.repeated != tti + 1 && !is_silent && is_empty(bearer, ue, states[bearer].ue as usize)
+        let can_send = |bearer: usize, link: &Link| {
+            let ue = states[bearer].ue as usize;
+            let is_silent = link.is_full() || link.repeated == tti + 1 || ues[ue].is_silent(now);
+            !is_silent && is_empty(bearer, ue)
         };
-        self.held_back.rbs((frame, now), &mut self.ues, states, left, can_send)
+        self.held_back.rbs((frame, now), &mut self.carrier.links, states, left, can_send)
     }
 }

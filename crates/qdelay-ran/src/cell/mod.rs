@@ -20,7 +20,8 @@
 //! little but headers. A UE that is not granted that much waits, and goes first in the next round of round
 //! robin.
 //!
-//! A cell may be divided among slices ([`Partition`]), as described in `slicing`.
+//! A cell may be divided among slices ([`Partition`]), as described in `slicing`, or have several carriers ([`ScellSetting`]), as
+//! described in `aggregation`.
 //!
 //! No work is done for UEs without data, and none at all in TTIs in which no UE has data.
 //!
@@ -33,7 +34,7 @@
 //! slot and the next slot with downlink data (`tdd`).
 //!
 //! # Differences from the reference
-//! * One carrier, one direction, one block per UE and TTI. Uplink and control channels are only delays, and
+//! * One direction, and one block per UE, carrier and TTI. Uplink and control channels are only delays, and
 //!   lose nothing.
 //! * Every UE may be served in every TTI: the control channel has room for all of them (LTE has room for 5 to
 //!   10).
@@ -42,9 +43,11 @@
 
 pub(crate) mod account;
 pub(crate) mod activity;
+mod aggregation;
 mod air;
 mod answers;
 mod build;
+mod component;
 mod demands;
 mod drx;
 mod duplex;
@@ -65,20 +68,20 @@ pub use drx::{DrxSetting, SLEEPS};
 pub use error::CellError;
 pub use handover::{HandoverSetting, MOVES};
 pub use partition::{Agreed, CellSlice, Elastic, Fixed, PARTITIONS, Partition, Rrm};
-pub use setting::{CellSetting, UeSetting};
+pub use setting::{CellSetting, ScellSetting, UeSetting};
 pub use slicing::{PolicyUsage, QuantumHistogram, SliceUsage};
 
-use crate::harq::{Blocks, HarqSetting};
-use crate::mac::{Candidate, Grid, Service, Sharing, State, Turns, Urgency};
+use crate::harq::HarqSetting;
+use crate::mac::{Candidate, Service, Sharing, Turns, Urgency};
 use crate::pdcp::PdcpCounts;
-use crate::radio::{Quality, Radio};
 use crate::rlc::{self, Bearer};
-use account::{Account, Clock, Idle};
+use account::Clock;
 use activity::Activity;
+use aggregation::Aggregation;
 use air::Air;
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use component::Component;
 use duplex::Duplex;
 use guarantees::Guarantees;
 use held_back::HeldBack;
@@ -86,7 +89,7 @@ use host::Output;
 use qdelay_core::deadlines::Deadlines;
 use qdelay_core::pacer::{Served, Waited};
 use qdelay_core::qdisc::Backlog;
-use qdelay_core::{DropReason, Packet, PduSet, Random, Span, Time};
+use qdelay_core::{DropReason, Packet, PduSet, Span, Time};
 use slicing::Slicing;
 
 /// The smallest block worth its headers, in bytes; for a bearer with less data than that, the data it has. It holds the
@@ -182,6 +185,20 @@ pub struct CellUsage {
 }
 
 impl CellUsage {
+    /// The sum with the usage of another carrier.
+    #[must_use]
+    fn plus(&self, other: &CellUsage) -> CellUsage {
+        CellUsage {
+            offered_rbs: self.offered_rbs.saturating_add(other.offered_rbs),
+            used_rbs: self.used_rbs + other.used_rbs,
+            wasted_rbs: self.wasted_rbs.saturating_add(other.wasted_rbs),
+            unfit_rbs: self.unfit_rbs + other.unfit_rbs,
+            repeated_rbs: self.repeated_rbs + other.repeated_rbs,
+            held_back_rbs: self.held_back_rbs + other.held_back_rbs,
+            offered_bytes: self.offered_bytes.saturating_add(other.offered_bytes),
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+        }
+    }
     /// The difference to `earlier`, an earlier value of the same account.
     #[must_use]
     pub const fn since(&self, earlier: &CellUsage) -> CellUsage {
@@ -202,7 +219,10 @@ impl CellUsage {
 #[derive(Clone, Debug)]
 pub struct Cell {
     clock: Clock,
-    grid: Grid,
+    /// The component carrier in turn: the primary cell, but while a TTI runs on a secondary one.
+    carrier: Component,
+    /// The secondary cells.
+    scells: Vec<Component>,
     duplex: Duplex,
     harq: HarqSetting,
     sharing: Sharing,
@@ -221,22 +241,17 @@ pub struct Cell {
     /// Slots that either side takes to decode; with time division duplex, unless the time until repetition is
     /// given.
     tdd_decoding: Option<u64>,
-    scheduler: State,
     ues: Vec<Ue>,
     bearers: Vec<BearerState>,
     rlcs: Vec<Bearer>,
     activity: Activity,
     /// TTI of the first delayed report, for each bearer with delayed reports.
     told: Vec<u64>,
-    blocks: Blocks,
-    /// HARQ processes in use, with the TTI from which each is free; used where they are limited.
-    releases: VecDeque<(u64, u32)>,
     /// True if the cell keeps statistics of the air interface of UEs.
     has_air: bool,
     /// Time of the next handover of any UE.
     next_handover: Time,
     timers: Deadlines,
-    account: Account,
     /// The next TTI with work to do; the highest number if there is none.
     tti: u64,
     next: Time,
@@ -249,19 +264,14 @@ pub struct Cell {
     /// The slices, if the cell is divided.
     slicing: Option<Box<Slicing>>,
     held_back: HeldBack,
+    aggregation: Aggregation,
 }
 
 #[derive(Clone, Debug)]
 struct Ue {
-    radio: Radio,
-    /// True if the UE's channel never changes.
-    is_constant: bool,
-    random: Random,
     /// The UE's first bearer.
     first: usize,
     turns: Turns,
-    /// The TTI after the one in which the UE last repeated a block; 0 if it has not.
-    repeated: u64,
     /// State and statistics of the air interface; in cells that keep any.
     air: Option<Box<Air>>,
 }
@@ -329,7 +339,7 @@ impl Cell {
         if self.tti >= after {
             // A TTI that begins exactly now cannot serve this packet.
             self.count_idle(after);
-            self.tti = self.account.next;
+            self.tti = self.carrier.account.next;
             self.next = self.next.min(self.clock.time(self.tti));
         }
     }
@@ -371,7 +381,7 @@ impl Cell {
                 self.find_tti(at);
             }
             let tti = if self.tti < u64::MAX { self.clock.time(self.tti) } else { Time::NEVER };
-            self.next = tti.min(self.blocks.next_decoded()).min(self.timers.next()).min(self.next_handover);
+            self.next = tti.min(self.next_decoded()).min(self.timers.next()).min(self.next_handover);
         }
     }
     /// Packets in the cell: partly sent, on the air, not yet reassembled, or kept for retransmission and not yet delivered.
@@ -392,12 +402,14 @@ impl Cell {
     pub fn usage(&self, now: Time) -> CellUsage {
         let until = self.clock.after(now);
         if !self.held_back.is_empty() {
-            let (mut account, mut ues) = (self.account.clone(), self.ues.clone());
-            self.held_back.idle(until, (&mut account, &mut ues), &self.grid, self.clock, &self.bearers);
-            return account.usage;
+            let (mut carrier, mut scells) = (self.carrier.clone(), self.scells.clone());
+            let (mut held_back, host) = (self.held_back.clone(), (&self.ues[..], &self.bearers[..]));
+            held_back.idle(until, (&mut carrier, &mut scells), self.clock, host);
+            let usages = scells.iter().map(|carrier| carrier.account.usage);
+            return usages.fold(carrier.account.usage, |sum, usage| sum.plus(&usage));
         }
-        let last = self.ues.get(self.account.last_ue as usize).map(|ue| (&ue.radio, ue.is_constant));
-        self.account.until(until, &self.grid, self.clock, last)
+        let usages = self.scells.iter().map(|carrier| carrier.usage(until, self.clock));
+        usages.fold(self.carrier.usage(until, self.clock), |sum, usage| sum.plus(&usage))
     }
 
     /// Statistics of the blocks of each UE, and of its time, until `now`; empty in a cell whose settings need
@@ -409,33 +421,26 @@ impl Cell {
     /// Usage of each slice until `now`, counted as in [`Cell::usage`]; empty if the cell is not divided.
     pub fn slices(&self, now: Time) -> Vec<SliceUsage> {
         let Some(mut slicing) = self.slicing.clone() else { return Vec::new() };
-        slicing.idle(self.account.next, self.clock.after(now), &self.grid);
+        slicing.idle(self.carrier.account.next, self.clock.after(now), &self.carrier.grid);
         slicing.usages()
     }
 
     /// Mean over the UEs of the MCS by which the scheduler assesses their channels at `now`; UEs in outage are excluded, and
     /// `None` if no channel has an MCS. `now` must not precede the time of the last call.
     pub fn mcs(&self, now: Time) -> Option<f64> {
-        let known = self.ues.iter().filter_map(|ue| match ue.radio.clone().known(now) {
-            Quality::Mcs(mcs) => Some(f64::from(mcs)),
-            Quality::Bytes(_) | Quality::Outage => None,
-        });
-        let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), mcs| (sum + mcs, count + 1));
-        (count > 0).then(|| sum / f64::from(count))
+        self.carrier.mcs(now)
     }
 
     /// Counts the TTIs before `until` that have not been counted, in which no UE had data.
     fn count_idle(&mut self, until: u64) {
         if let Some(slicing) = &mut self.slicing {
-            slicing.idle(self.account.next, until, &self.grid);
+            slicing.idle(self.carrier.account.next, until, &self.carrier.grid);
         } else if !self.held_back.is_empty() {
-            let Cell { account, grid, clock, ues, bearers, held_back, .. } = self;
-            return held_back.idle(until, (account, ues), grid, *clock, bearers);
+            let Cell { carrier, scells, clock, ues, bearers, held_back, .. } = self;
+            return held_back.idle(until, (carrier, scells), *clock, (ues, bearers));
         }
-        if let Some(ue) = self.ues.get_mut(self.account.last_ue as usize) {
-            let idle = Idle { radio: &mut ue.radio, is_constant: ue.is_constant };
-            self.account.idle(until, &self.grid, self.clock, idle);
-        }
+        self.carrier.count_idle(until, self.clock);
+        self.scells.iter_mut().for_each(|carrier| carrier.count_idle(until, self.clock));
     }
 
     /// Handles an expired timer of the RLC of `bearer`: the bearer may have data to send.
@@ -465,10 +470,24 @@ impl Cell {
         }
     }
 
+    /// The time at which the next block is decoded, on any carrier.
+    #[inline]
+    fn next_decoded(&self) -> Time {
+        let first = self.carrier.blocks.next_decoded();
+        self.scells.iter().map(|carrier| carrier.blocks.next_decoded()).fold(first, Time::min)
+    }
+
+    /// The next TTI in which a block may be repeated, on any carrier.
+    #[inline]
+    fn next_repetition(&self) -> Option<u64> {
+        let of_scells = self.scells.iter().filter_map(|carrier| carrier.blocks.next_repetition());
+        of_scells.chain(self.carrier.blocks.next_repetition()).min()
+    }
+
     /// Finds the next TTI with work to do, from `now` on.
     fn find_tti(&mut self, now: Time) {
-        let least = self.account.next.max(self.clock.from(now));
-        let repetition = self.blocks.next_repetition().map_or(u64::MAX, |tti| tti.max(least));
+        let least = self.carrier.account.next.max(self.clock.from(now));
+        let repetition = self.next_repetition().map_or(u64::MAX, |tti| tti.max(least));
         self.tti = if self.activity.is_empty() { repetition } else { least };
     }
 }

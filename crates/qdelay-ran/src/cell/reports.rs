@@ -100,7 +100,7 @@ impl Cell {
         let left_groups = frame.groups() - filled.groups;
         let left = frame.prbs(filled.groups, left_groups);
         if !self.candidates[number].is_queried {
-            Radios { ues: &mut self.ues, frame, now }.query_channel(&mut self.candidates[number]);
+            Radios { links: &mut self.carrier.links, frame, now }.query_channel(&mut self.candidates[number]);
         }
         let candidate = self.candidates[number];
         let whole = frame.bytes(candidate.quality, candidate.prbs + left);
@@ -131,7 +131,7 @@ impl Cell {
         for local in ones(self.activity.watched(ue)) {
             let bearer = first + local;
             let queue = source.backlog(bearer);
-            let load = Load::new(bearer, local, self.grid.unit, queue, self.bearers[bearer].partly);
+            let load = Load::new(bearer, local, self.carrier.grid.unit, queue, self.bearers[bearer].partly);
             let served = Served { tdd: self.duplex.slot(tti), ..self.waited(tti, &load).report() };
             source.served(bearer, served);
             self.leave(tti, (ue, local), &load, source);
@@ -213,9 +213,9 @@ impl Cell {
         if !self.activity.waits(ue, local) {
             return None;
         }
-        let first = core::mem::replace(&mut self.told[bearer], self.account.next);
-        let count = self.account.next - first;
-        let load = Load::new(bearer, local, self.grid.unit, queue, partly);
+        let first = core::mem::replace(&mut self.told[bearer], self.carrier.account.next);
+        let count = self.carrier.account.next - first;
+        let load = Load::new(bearer, local, self.carrier.grid.unit, queue, partly);
         (count > 0).then(|| Waited { count, ..self.waited(first, &load) })
     }
 
@@ -225,7 +225,7 @@ impl Cell {
             return false;
         }
         let (ue, local) = self.place(bearer);
-        self.activity.waits(ue, local) && self.told[bearer] < self.account.next
+        self.activity.waits(ue, local) && self.told[bearer] < self.carrier.account.next
     }
 
     /// Takes the reports as [`Cell::take_waited`] does; later reports of `bearer` are not delayed until

@@ -6,8 +6,8 @@ use super::error::CellError;
 use super::handover::HandoverSetting;
 use super::partition::{CellSlice, Partition};
 use crate::harq::HarqSetting;
-use crate::mac::{RoundRobin, Scheduler, Service, Sharing};
-use crate::radio::{Channel, Control, Decoding, OllaSetting, Reported, Tdd};
+use crate::mac::{Grid, RoundRobin, Scheduler, Service, Sharing, common};
+use crate::radio::{Channel, Control, Decoding, OllaSetting, RadioError, Reported, Tdd};
 use crate::rlc::{Mode, RlcSetting};
 use crate::tables::Carrier;
 use alloc::vec::Vec;
@@ -36,6 +36,34 @@ pub struct UeSetting {
     /// Channel in the other cell of handovers.
     pub(crate) target: Option<Channel>,
     pub(crate) bearers: Vec<BearerSetting>,
+    /// Number of secondary cells that the UE is configured with: the first ones of the cell.
+    pub(crate) scells: usize,
+}
+
+/// A secondary cell (SCell): a further component carrier under the same MAC, of the technology and with the slots of the primary
+/// cell.
+#[derive(Clone, Debug)]
+pub struct ScellSetting {
+    pub(crate) carrier: Carrier,
+    pub(crate) tdd: Option<Tdd>,
+    pub(crate) channel: Option<Channel>,
+}
+
+impl ScellSetting {
+    /// A secondary cell on `carrier`, on which each UE has a channel like that of its primary cell, with random numbers of its own.
+    pub const fn new(carrier: Carrier) -> ScellSetting {
+        ScellSetting { carrier, tdd: None, channel: None }
+    }
+    /// Sets time division duplex.
+    #[must_use]
+    pub fn tdd(self, tdd: Option<Tdd>) -> ScellSetting {
+        ScellSetting { tdd, ..self }
+    }
+    /// Sets the channel of every UE on this carrier.
+    #[must_use]
+    pub fn channel(self, channel: Option<Channel>) -> ScellSetting {
+        ScellSetting { channel, ..self }
+    }
 }
 
 impl UeSetting {
@@ -50,6 +78,7 @@ impl UeSetting {
             handover: None,
             target: None,
             bearers: Vec::new(),
+            scells: usize::MAX,
         }
     }
     /// Sets outer-loop link adaptation, by which the cell corrects the reports.
@@ -68,6 +97,11 @@ impl UeSetting {
     pub fn handover(self, handover: Option<HandoverSetting>, target: Option<Channel>) -> UeSetting {
         let target = target.filter(|_| handover.is_some());
         UeSetting { handover, target, ..self }
+    }
+    /// Sets the number of secondary cells that the UE is configured with, the first ones of the cell. The default is all.
+    #[must_use]
+    pub fn scells(self, scells: usize) -> UeSetting {
+        UeSetting { scells, ..self }
     }
     /// The delay and period of channel reports.
     #[must_use]
@@ -138,6 +172,7 @@ pub struct CellSetting {
     pub(crate) ues: Vec<UeSetting>,
     pub(crate) partition: Option<Partition>,
     pub(crate) slices: Vec<CellSlice>,
+    pub(crate) scells: Vec<ScellSetting>,
 }
 
 impl CellSetting {
@@ -157,6 +192,7 @@ impl CellSetting {
             ues: Vec::new(),
             partition: None,
             slices: Vec::new(),
+            scells: Vec::new(),
         }
     }
     /// The interval between scheduling decisions: a whole multiple of the carrier's slot. The blocks of one decision then
@@ -227,6 +263,16 @@ impl CellSetting {
         self.slices.push(slice);
         self
     }
+    /// Adds a secondary cell.
+    #[must_use]
+    pub fn scell(mut self, scell: ScellSetting) -> CellSetting {
+        self.scells.push(scell);
+        self
+    }
+    /// Returns true if the cell has secondary cells.
+    pub fn has_scells(&self) -> bool {
+        !self.scells.is_empty()
+    }
     /// The slices, with or without a partition.
     pub fn slices(&self) -> &[CellSlice] {
         &self.slices
@@ -244,10 +290,10 @@ impl CellSetting {
     }
     /// The same cell in the uplink direction: without control and slices, with bytes as the unit.
     pub(crate) fn of_uplink(self) -> CellSetting {
-        let (partition, slices) = (None, Vec::new());
+        let (partition, slices, scells) = (None, Vec::new(), Vec::new());
         let (sharing, control, unit) = (Sharing::Priority, Control::NONE, SizeUnit::Bytes);
         let carrier = self.carrier.of_uplink();
-        CellSetting { carrier, partition, slices, sharing, control, unit, ..self }
+        CellSetting { carrier, partition, slices, scells, sharing, control, unit, ..self }
     }
     /// Returns true if the carrier has time division duplex.
     pub fn has_tdd(&self) -> bool {
@@ -258,21 +304,34 @@ impl CellSetting {
     pub fn is_sparse(&self, ue: &UeSetting) -> bool {
         !ue.channel.has_mcs() && self.unit == SizeUnit::Bytes
     }
-    /// Time from one slot with downlink data to the next, on average over the pattern of time division duplex; a special slot
-    /// counts as the part of a whole slot that it carries at the highest MCS. `None` without TDD.
+    /// Time from one slot with downlink data to the next, on average over the pattern of time division duplex; a slot that carries less
+    /// than the fullest one, such as a special slot, counts as that part of it. `None` without TDD on any carrier.
     pub fn tdd_opportunity(&self) -> Option<Span> {
-        let tdd = self.tdd.as_ref()?;
+        let carriers = || {
+            self.carriers()
+                .map(|(carrier, tdd)| (carrier, tdd, tdd.and_then(|tdd| tdd.special(carrier).ok().flatten())))
+        };
+        let periods = self.carriers().filter_map(|(_, tdd)| Some(tdd?.period_slots()));
+        let slots = periods.reduce(|one, other| one / common(one, other).max(1) * other)?;
         let bytes = |carrier: &Carrier| f64::from(carrier.block_bytes(carrier.mcs_max(), carrier.prbs()));
-        let special = tdd.special(&self.carrier).ok().flatten();
-        let of_special = special.map_or(0.0, |special| bytes(&special) / bytes(&self.carrier));
-        let slots = tdd.period_slots();
-        let opportunities = (0..slots).map(|slot| match slot {
-            _ if tdd.is_downlink(slot) => 1.0,
-            _ if tdd.is_special(slot) => of_special,
-            _ => 0.0,
-        });
-        let spacing = slots as f64 / opportunities.sum::<f64>();
+        let of_slot = |slot| {
+            let of = |(carrier, tdd, special): (&Carrier, Option<&Tdd>, Option<Carrier>)| match tdd {
+                None => bytes(carrier),
+                Some(tdd) if tdd.is_downlink(slot) => bytes(carrier),
+                Some(tdd) if tdd.is_special(slot) => special.as_ref().map_or(0.0, bytes),
+                Some(_) => 0.0,
+            };
+            carriers().map(of).sum::<f64>()
+        };
+        let fullest = (0..slots).map(of_slot).fold(0.0, f64::max);
+        let opportunities = (0..slots).map(|slot| of_slot(slot) / fullest).sum::<f64>();
+        let spacing = slots as f64 / opportunities;
         Some(Span::from_nanos(libm::round(self.carrier.slot().as_nanos() as f64 * spacing) as u64))
+    }
+    /// The carriers, the primary cell first, each with its time division duplex.
+    fn carriers(&self) -> impl Iterator<Item = (&Carrier, Option<&Tdd>)> {
+        let first = core::iter::once((&self.carrier, self.tdd.as_ref()));
+        first.chain(self.scells.iter().map(|scell| (&scell.carrier, scell.tdd.as_ref())))
     }
     /// Number of bearers of all UEs.
     pub fn bearers(&self) -> usize {
@@ -283,13 +342,37 @@ impl CellSetting {
         &self.carrier
     }
 
-    /// Most bytes that a TTI carries for one bearer of `ue`: all resource blocks, at the highest MCS. `None`
+    /// Most bytes that a TTI carries for one bearer of `ue`: all resource blocks of its carriers, at the highest MCS. `None`
     /// on channels that are given in bytes, and where packets are the unit.
     pub fn peak_bytes(&self, ue: &UeSetting) -> Option<u64> {
-        let carrier = &self.carrier;
-        let slot_bytes = u64::from(carrier.block_bytes(carrier.mcs_max(), carrier.prbs()));
+        let of =
+            |(carrier, _): (&Carrier, _)| u64::from(carrier.block_bytes(carrier.mcs_max(), carrier.prbs()));
+        let slot_bytes: u64 = self.carriers().take(ue.scells.saturating_add(1)).map(of).sum();
         (ue.channel.has_mcs() && self.unit == SizeUnit::Bytes)
             .then(|| slot_bytes.saturating_mul(self.slots()))
+    }
+
+    /// The resource blocks of the primary cell.
+    pub(super) fn grid(&self) -> Result<Grid, CellError> {
+        self.grid_of(&self.carrier, self.tdd.as_ref()).map_err(|error| CellError::Tdd { error })
+    }
+    /// The resource blocks of a secondary cell.
+    pub(super) fn scell_grid(&self, scell: usize) -> Result<Grid, CellError> {
+        let ScellSetting { carrier, tdd, .. } = &self.scells[scell];
+        self.grid_of(carrier, tdd.as_ref()).map_err(|error| CellError::TddOfScell { scell, error })
+    }
+    fn grid_of(&self, carrier: &Carrier, tdd: Option<&Tdd>) -> Result<Grid, RadioError> {
+        let tdd = match tdd {
+            Some(tdd) => Some((tdd.clone(), tdd.special(carrier)?)),
+            None => None,
+        };
+        Ok(Grid {
+            carrier: carrier.clone(),
+            control: self.control,
+            unit: self.unit,
+            slots: self.slots(),
+            tdd,
+        })
     }
 
     /// Slots in a TTI.
@@ -350,7 +433,8 @@ impl CellSetting {
         let has_guarantee =
             self.ues.iter().flat_map(|ue| &ue.bearers).any(|bearer| bearer.service.guaranteed.is_some());
         let is_divided = self.partition.is_some() || divides(&self.scheduler);
-        if self.tdd.is_some() && self.slots() > 1 {
+        self.check_scells(is_divided, has_guarantee)?;
+        if self.carriers().any(|(_, tdd)| tdd.is_some()) && self.slots() > 1 {
             return Err(CellError::TddOfSlots { tti: self.tti, slot });
         }
         let by_delay = |scheduler: &Scheduler| scheduler.by_delay().is_some();
@@ -369,5 +453,22 @@ impl CellSetting {
             }
         }
         Ok(())
+    }
+    /// Checks the secondary cells.
+    fn check_scells(&self, is_divided: bool, has_guarantee: bool) -> Result<(), CellError> {
+        let slot = self.carrier.slot();
+        for (scell, ScellSetting { carrier, .. }) in self.scells.iter().enumerate() {
+            if carrier.slot() != slot || carrier.is_lte() != self.carrier.is_lte() {
+                return Err(CellError::SlotOfScell { scell, found: carrier.slot(), slot });
+            }
+        }
+        let in_bytes = |ue: &UeSetting| !ue.channel.has_mcs();
+        match self.has_scells() {
+            true if is_divided || has_guarantee => Err(CellError::ScellOfSlices),
+            true if self.unit == SizeUnit::Packets || self.ues.iter().any(in_bytes) => {
+                Err(CellError::ScellInBytes)
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! One TTI: repetitions, the plan of the scheduler, blocks, and the reports.
 
+use super::component::Link;
 use super::host::Queue;
-use super::{Cell, Load, Source, Ue};
+use super::{Cell, Load, Source};
 use crate::mac::{Candidate, CandidateSource, Frame, Law as _, Prbs, Sharing};
 use crate::rlc::Transmitted;
 use core::ops::Range;
@@ -10,7 +11,7 @@ use qdelay_core::qdisc::Backlog;
 use qdelay_core::{Span, Time};
 
 /// Usage of the resource blocks of the current TTI.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Filled {
     /// Number of groups used, from the first on.
     pub groups: u16,
@@ -28,6 +29,10 @@ pub(super) struct Filled {
 }
 
 impl Filled {
+    /// Returns true if a block was repeated, or was due and found no room.
+    pub fn has_work(&self) -> bool {
+        self.groups > 0 || self.is_kept
+    }
     pub fn add(&mut self, groups: u16, rbs: u64, whole_bytes: u64) {
         self.groups += groups;
         self.rbs += rbs;
@@ -58,7 +63,7 @@ impl Load {
 
 /// Queries the channels of the UEs.
 pub(super) struct Radios<'a> {
-    pub ues: &'a mut [Ue],
+    pub links: &'a mut [Link],
     pub frame: Frame<'a>,
     pub now: Time,
 }
@@ -70,7 +75,7 @@ impl CandidateSource for Radios<'_> {
             return;
         }
         candidate.is_queried = true;
-        candidate.quality = self.ues[candidate.ue as usize].radio.known(self.now);
+        candidate.quality = self.links[candidate.ue as usize].radio.known(self.now);
         candidate.rate_bytes = self.frame.bytes(candidate.quality, self.frame.all());
         if candidate.rate_bytes == 0 {
             return;
@@ -87,21 +92,24 @@ impl CandidateSource for Radios<'_> {
 impl Cell {
     /// Runs TTI number `self.tti`, which begins at `now`.
     pub(super) fn run_tti<S: Source>(&mut self, now: Time, source: &mut S) {
+        debug_assert_eq!(self.clock.time(self.tti), now, "a TTI runs at its beginning");
+        if !self.scells.is_empty() {
+            return self.run_aggregated_tti(now, source);
+        }
         let tti = self.tti;
-        debug_assert_eq!(self.clock.time(tti), now, "a TTI runs at its beginning");
         self.count_idle(tti);
         // The grid is cloned, so that the rest of the cell can be borrowed mutably.
-        let grid = self.grid.clone();
+        let grid = self.carrier.grid.clone();
         let frame = grid.frame(tti);
         let mut filled = Filled::default();
-        self.release(tti);
+        self.carrier.release(tti);
         self.repeat(tti, now, frame, &mut filled);
         self.end_without_data(source);
         let everyone = self.activity.ues();
-        if everyone == 0 && filled.groups == 0 && !filled.is_kept {
+        if everyone == 0 && !filled.has_work() {
             return;
         }
-        self.account.next = tti + 1;
+        self.carrier.account.next = tti + 1;
         self.candidates.clear();
         self.loads.clear();
         self.plan.clear();
@@ -129,52 +137,53 @@ impl Cell {
     }
 
     /// Repeats the blocks that are due, as far as there is room.
-    fn repeat(&mut self, tti: u64, now: Time, frame: Frame<'_>, filled: &mut Filled) {
-        while let Some(number) = self.blocks.due(tti) {
-            let block = self.blocks.get(number);
-            let ue = &mut self.ues[block.ue as usize];
-            let is_short = self.grid.is_special(tti) && !self.grid.is_special(block.first);
-            if ue.repeated == tti + 1 || block.groups > frame.groups() - filled.groups || is_short {
-                self.blocks.keep(number, tti);
+    pub(super) fn repeat(&mut self, tti: u64, now: Time, frame: Frame<'_>, filled: &mut Filled) {
+        while let Some(number) = self.carrier.blocks.due(tti) {
+            let block = self.carrier.blocks.get(number);
+            let link = &mut self.carrier.links[block.ue as usize];
+            let is_short = self.carrier.grid.is_special(tti) && !self.carrier.grid.is_special(block.first);
+            if link.repeated == tti + 1 || block.groups > frame.groups() - filled.groups || is_short {
+                self.carrier.blocks.keep(number, tti);
                 filled.is_kept = true;
                 continue;
             }
-            ue.repeated = tti + 1;
+            link.repeated = tti + 1;
             block.repeated += 1;
             block.tti = tti;
             let rbs = frame.count(frame.prbs(filled.groups, block.groups));
             let whole_bytes = frame.bytes(block.chosen, frame.all());
             filled.repeated_rbs += rbs;
             filled.add(block.groups, rbs, whole_bytes);
-            self.account.last_ue = block.ue;
+            self.carrier.account.last_ue = block.ue;
             self.send(number, now);
         }
         debug_assert!(filled.groups <= frame.groups(), "repetitions fit the carrier");
-        self.blocks.end();
+        self.carrier.blocks.end();
     }
 
     /// Sends a block, and draws if it is lost.
     pub(super) fn send(&mut self, number: u32, now: Time) {
-        let block = self.blocks.get(number);
-        let ue = &mut self.ues[block.ue as usize];
-        if let Some(air) = &mut ue.air
+        let block = self.carrier.blocks.get(number);
+        let link = &mut self.carrier.links[block.ue as usize];
+        if let Some(air) = &mut self.ues[block.ue as usize].air
             && block.repeated == 0
         {
+            link.occupy();
             air.granted(now);
         }
-        let loss = if block.repeated == 0 && ue.radio.is_plain() {
+        let loss = if block.repeated == 0 && link.radio.is_plain() {
             // The scheduler has used the true channel of this TTI: the block suits it, so only the base rate
             // applies.
             self.harq.bler.base()
         } else {
-            self.harq.loss_of(block, &mut ue.radio, now)
+            self.harq.loss_of(block, &mut link.radio, now)
         };
-        block.is_lost = loss >= 1.0 || (loss > 0.0 && ue.random.unit() < loss);
-        self.blocks.send(number, now + self.air);
+        block.is_lost = loss >= 1.0 || (loss > 0.0 && link.random.unit() < loss);
+        self.carrier.blocks.send(number, now + self.air);
     }
 
     /// Fills the planned blocks.
-    fn fill<S: Source>(
+    pub(super) fn fill<S: Source>(
         &mut self,
         tti: u64,
         now: Time,
@@ -203,20 +212,20 @@ impl Cell {
                     bytes = frame.bytes(quality, prbs);
                 }
             }
-            let block = self.blocks.open(ue, quality, groups, tti);
+            let block = self.carrier.blocks.open(ue, quality, groups, tti);
             filled.sent_bytes += self.fill_block(block, ue as usize, loads, now, bytes, source);
             let candidate = &mut self.candidates[number];
-            if self.blocks.get(block).parts.is_empty() {
-                self.blocks.close(block);
-                self.scheduler.failed(ue);
+            if self.carrier.blocks.get(block).parts.is_empty() {
+                self.carrier.blocks.close(block);
+                self.carrier.scheduler.failed(ue);
                 (candidate.groups, candidate.prbs) = (0, Prbs::default());
                 continue;
             }
             spare -= groups - planned;
             (candidate.groups, candidate.prbs) = (groups, prbs);
             filled.add(groups, frame.count(prbs), rate_bytes);
-            self.account.last_ue = ue;
-            self.scheduler.carried(ue, bytes);
+            self.carrier.account.last_ue = ue;
+            self.carrier.scheduler.carried(ue, bytes);
             self.send(block, now);
         }
     }
@@ -271,21 +280,22 @@ impl Cell {
         source: &mut S,
     ) -> Transmitted {
         let before = self.loads[load];
-        self.recall_load(self.account.next - 1, &before, source);
+        self.recall_load(self.carrier.account.next - 1, &before, source);
         let load = &mut self.loads[load];
         let bearer = load.bearer as usize;
         let rlc = &mut self.rlcs[bearer];
         let mut queue = Queue { source, bearer, now, left_packets: 0, left_sojourn: Default::default() };
         let done = rlc.transmit(now, grant, &mut queue);
-        (load.left_packets, load.left_sojourn) = (queue.left_packets, queue.left_sojourn);
-        load.sent_bytes = done.sdu_bytes;
-        load.used_bytes = done.used_bytes;
+        load.left_packets += queue.left_packets;
+        load.left_sojourn += queue.left_sojourn;
+        load.sent_bytes += done.sdu_bytes;
+        load.used_bytes += done.used_bytes;
         let state = &mut self.bearers[bearer];
         // Cached values of the bearer are valid until RLC sends: they are renewed here.
         (state.partly, state.asked) = (rlc.remaining(), None);
-        load.set_remaining(self.grid.unit, source.backlog(bearer), state.partly);
+        load.set_remaining(self.carrier.grid.unit, source.backlog(bearer), state.partly);
         if let Some(id) = done.block {
-            self.blocks.get(number).parts.push((bearer as u32, id));
+            self.carrier.blocks.get(number).parts.push((bearer as u32, id));
         }
         let deadline = rlc.next_deadline();
         if deadline != state.deadline {
@@ -303,14 +313,14 @@ impl Cell {
         let whole_bytes = if filled.rbs > 0 {
             (filled.weighted_bytes / u128::from(filled.rbs)) as u64
         } else {
-            let last = &mut self.ues[self.account.last_ue as usize];
-            frame.bytes(last.radio.known(self.clock.time(self.account.next - 1)), frame.all())
+            let last = &mut self.carrier.links[self.carrier.account.last_ue as usize];
+            frame.bytes(last.radio.known(self.clock.time(self.carrier.account.next - 1)), frame.all())
         };
         let held_back_rbs = match left > 0 && !self.held_back.is_empty() {
             true => self.held_back_rbs(frame, left),
             false => 0,
         };
-        let usage = &mut self.account.usage;
+        let usage = &mut self.carrier.account.usage;
         usage.offered_rbs += all;
         usage.used_rbs += filled.rbs;
         usage.repeated_rbs += filled.repeated_rbs;

@@ -113,7 +113,7 @@ impl Grid {
 }
 
 /// The greatest common divisor.
-fn common(mut a: u64, mut b: u64) -> u64 {
+pub(crate) fn common(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);
     }

@@ -29,7 +29,7 @@ mod turns;
 mod weighted;
 
 pub use custom::{CustomScheduler, Demand, Policy, custom};
-pub(crate) use frame::{Frame, Grid, Prbs};
+pub(crate) use frame::{Frame, Grid, Prbs, common};
 pub use service::Service;
 pub(crate) use service::Urgency;
 pub(crate) use turns::Turns;
@@ -92,6 +92,12 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// The places of its bearers' loads in the list of the host.
+    #[inline]
+    pub fn loads(&self) -> core::ops::Range<usize> {
+        let first = self.first_bearer as usize;
+        first..first + self.bearers as usize
+    }
     pub fn new(ue: u32, wanted_bytes: u64, least_bytes: u64) -> Candidate {
         Candidate {
             ue,

@@ -103,6 +103,10 @@ impl Tables {
                 let uplink = self.cell.iter_mut().filter_map(|cell| cell.uplink.as_mut());
                 uplink.for_each(|uplink| uplink.keys.set(change));
             }
+            Change::Scell(change) => {
+                let all = self.cell.iter_mut().flat_map(|cell| cell.scells.iter_mut().enumerate());
+                all.filter(|(place, _)| is_meant(*place)).for_each(|(_, scell)| scell.keys.set(change));
+            }
             Change::Slice(change) => {
                 let all = self.cell.iter_mut().flat_map(|cell| cell.slices.iter_mut().enumerate());
                 all.filter(|(place, _)| is_meant(*place)).for_each(|(_, slice)| slice.keys.set(change));

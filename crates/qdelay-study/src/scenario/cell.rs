@@ -2,7 +2,7 @@
 
 use super::cell_filters;
 use super::cell_tables::{Bearer, Cell, EACH, QosFlow, Ue, Uplink};
-use super::declare::{self, BEARERS_MAX, QOS_FLOWS_MAX, Settings};
+use super::declare::{self, BEARERS_MAX, QOS_FLOWS_MAX, SCELLS_MAX, Settings};
 use super::filter::Filter;
 use super::named::{Named, Names, entries, split, tables};
 use qdelay_config::value::wrong_type;
@@ -28,9 +28,26 @@ impl Cell {
             };
             return Err(Fault::new(stray.line, format!("cell.{}", stray.key), message));
         }
-        let (keys, [ues, slices, uplink]) = split::<declare::Cell, 3>(own, ["ue", "slice", "uplink"])?;
+        let (keys, [ues, slices, scells, uplink]) =
+            split::<declare::Cell, 4>(own, ["ue", "slice", "scell", "uplink"])?;
         let uplink = uplink.map(read_uplink).transpose()?;
-        let mut cell = Cell { keys, uplink, slices: Vec::new(), ues: Vec::new(), bearer_names: Vec::new() };
+        let mut cell = Cell {
+            keys,
+            uplink,
+            scells: Vec::new(),
+            slices: Vec::new(),
+            ues: Vec::new(),
+            bearer_names: Vec::new(),
+        };
+        if let Some(entry) = scells {
+            // A header [[cell.scell]] alone would make a primary cell that nobody has described.
+            if entry.line == line {
+                let message =
+                    "is missing; expected a table [cell], the primary cell, in front of its secondary cells";
+                return Err(Fault::new(line, "cell", message));
+            }
+            cell.scells = read_scells(tables::<declare::Scell>(entry)?)?;
+        }
         if let Some(entry) = slices {
             let mut names = names();
             for node in tables::<declare::Slice>(entry)? {
@@ -113,7 +130,7 @@ fn read_uplink(entry: &Entry) -> Result<Uplink, Fault> {
     Ok(Uplink { line: entry.line, keys })
 }
 
-/// Names of UEs, bearers or slices, where `each` is reserved.
+/// Names of UEs, bearers, secondary cells or slices, where `each` is reserved.
 fn names() -> Names {
     Names::without(EACH, "stands for every UE")
 }
@@ -138,6 +155,20 @@ fn read_filters(entry: &Entry) -> Result<Vec<Filter>, Fault> {
         Ok(Filter { line: node.line, keys })
     };
     tables::<declare::Filter>(entry)?.iter().map(filter).collect()
+}
+
+/// Reads the `[[cell.scell]]`.
+fn read_scells(list: &[Node]) -> Result<Vec<Named<declare::Scell>>, Fault> {
+    if let Some(beyond) = list.get(SCELLS_MAX) {
+        let message = format!("{} secondary cells are too many; expected at most {SCELLS_MAX}", list.len());
+        return Err(Fault::new(beyond.line, declare::Scell::TABLE.name, message));
+    }
+    let mut names = names();
+    let scell = |(number, node): (usize, &Node)| {
+        let (keys, []) = split::<declare::Scell, 0>(entries::<declare::Scell>(node)?, [])?;
+        names.assign(keys, node.line, &format!("scell-{number}"))
+    };
+    (1..).zip(list).map(scell).collect()
 }
 
 /// Reads a `[[cell.slice]]`; its name is required.

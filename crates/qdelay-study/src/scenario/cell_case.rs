@@ -2,6 +2,8 @@
 
 use super::cell_bearer::MTU_BYTES;
 use super::cell_tables::{Cell, Ue};
+use super::declare::{self, Settings as _};
+use super::named::Named;
 use super::sources::Sources;
 use super::values::{self, Bandwidth, ControlTtis, McsTable, QuantityUnit, Technology};
 use crate::radio;
@@ -13,7 +15,7 @@ use qdelay_ran::harq::HarqSetting;
 use qdelay_ran::mac::Sharing;
 use qdelay_ran::radio::{Bler, Control, Reported};
 use qdelay_ran::tables::{self, Carrier, Overhead};
-use qdelay_ran::{CellSetting, UeSetting};
+use qdelay_ran::{CellSetting, ScellSetting, UeSetting};
 use qdelay_sim::{Backhaul, CellScenario, LinkSpec, UeSpec};
 
 /// The error of a handover channel without a handover.
@@ -85,6 +87,9 @@ impl Cell {
             setting = setting.air(air);
         }
         setting = self.divide(setting)?;
+        for scell in &self.scells {
+            setting = setting.scell(self.scell(scell, sources)?);
+        }
         let mut ues = Vec::new();
         for ue in &self.ues {
             let count = ue.keys.count.get();
@@ -106,15 +111,41 @@ impl Cell {
     fn carrier(&self) -> Result<Carrier, Fault> {
         let keys = &self.keys;
         let built = if self.is_nr() {
-            let table = match keys.mcs_table.get() {
-                McsTable::Qam256 => tables::McsTable::Qam256,
-                McsTable::Qam64 => tables::McsTable::Qam64,
-            };
+            let table = table(keys.mcs_table.get());
             Carrier::nr(keys.numerology.get(), keys.prbs.get(), table, keys.layers.get(), Overhead::default())
         } else {
             Carrier::lte(keys.bandwidth.get().map_or(keys.prbs.get(), Bandwidth::prbs))
         };
         built.map_err(|error| keys.prbs.fault(error))
+    }
+
+    /// The carrier of a secondary cell.
+    pub(super) fn scell_carrier(&self, scell: &Named<declare::Scell>) -> Result<Carrier, Fault> {
+        let (own, cell) = (&scell.keys, &self.keys);
+        let prbs = own.prbs.get().unwrap_or(self.carrier()?.prbs());
+        let built = if self.is_nr() {
+            let table = table(own.mcs_table.or_inherit(cell.mcs_table.effective()).get());
+            let layers = own.layers.or_inherit(cell.layers.effective()).get();
+            Carrier::nr(cell.numerology.get(), prbs, table, layers, Overhead::default())
+        } else {
+            Carrier::lte(prbs)
+        };
+        built.map_err(|error| own.prbs.or_inherit(cell.prbs.effective()).fault(error))
+    }
+
+    fn scell(&self, scell: &Named<declare::Scell>, sources: &mut Sources<'_>) -> Result<ScellSetting, Fault> {
+        let tdd = scell.keys.tdd.or_inherit(self.keys.tdd.effective());
+        let channel = match scell.keys.channel.value() {
+            Some(channel) => {
+                let read =
+                    sources.channel(&channel.0).map_err(|message| scell.keys.channel.fault(message))?;
+                Some(read.0)
+            }
+            None => None,
+        };
+        Ok(ScellSetting::new(self.scell_carrier(scell)?)
+            .tdd(tdd.value().as_option().map(|tdd| tdd.0.clone()))
+            .channel(channel))
     }
 
     fn n3(&self, sources: &mut Sources<'_>) -> Result<Option<Backhaul>, Fault> {
@@ -160,7 +191,9 @@ impl Cell {
             }
             None => None,
         };
+        let scells = ue.keys.scells.get().map_or(usize::MAX, |count| count as usize);
         let setting = UeSetting::new(channel)
+            .scells(scells)
             .reported(reported)
             .starting_from(place)
             .olla(ue.keys.olla.or_inherit(self.keys.olla.effective()).value().as_option().map(|olla| olla.0))
@@ -179,6 +212,15 @@ impl Cell {
         let bearers =
             ue.bearers.iter().map(|bearer| self.bearer(bearer, &pacer)).collect::<Result<_, _>>()?;
         Ok(UeSpec { name: ue.name.clone(), setting, bearers })
+    }
+
+    /// The fault of a secondary cell: of its channel if it has one.
+    fn blame_scell(&self, scell: usize, error: &CellError) -> Fault {
+        let Some(scell) = self.scells.get(scell) else { return Fault::new(0, "cell", error) };
+        match scell.keys.channel.is_set() {
+            true => scell.keys.channel.fault(error),
+            false => Fault::new(scell.line, declare::Scell::TABLE.name, error),
+        }
     }
 
     /// Converts an error of the simulator's cell to the fault of a key.
@@ -209,6 +251,13 @@ impl Cell {
             CellError::Partition { .. } | CellError::Slices(_) | CellError::WindowOfSlices { .. } => {
                 self.blame_slices(error)
             }
+            CellError::SlotOfScell { scell, .. } | CellError::TddOfScell { scell, .. } => {
+                self.scells.get(*scell).map_or(Fault::new(0, "cell", error), |scell| {
+                    scell.keys.tdd.or_inherit(keys.tdd.effective()).fault(error)
+                })
+            }
+            CellError::RadioOfScell { scell, .. } => self.blame_scell(*scell, error),
+            CellError::ScellOfSlices | CellError::ScellInBytes => self.blame_scell(0, error),
             CellError::HarqRtt { .. } if keys.harq_rtt.is_given() => keys.harq_rtt.fault(error),
             CellError::HarqRtt { .. } => keys.decoding_delay.fault(error),
             CellError::Radio { ue, error } if ue_of(*ue).is_some() => {
@@ -222,6 +271,14 @@ impl Cell {
             }
             _ => Fault::new(self.ues.first().map_or(0, |ue| ue.line), "cell", error),
         }
+    }
+}
+
+/// The MCS table of a carrier.
+fn table(table: McsTable) -> tables::McsTable {
+    match table {
+        McsTable::Qam256 => tables::McsTable::Qam256,
+        McsTable::Qam64 => tables::McsTable::Qam64,
     }
 }
 

@@ -43,11 +43,36 @@ impl Cell {
         if self.keys.handover_channel.is_set() && self.ues.iter().all(no_handover) {
             return Err(self.keys.handover_channel.fault(NO_HANDOVER));
         }
+        self.check_scells()?;
         self.check_slices()?;
         self.check_uplink()?;
         self.check_classes()?;
         self.check_sets()?;
         self.check_upf()
+    }
+
+    /// Refuses keys of NR in secondary cells of LTE, and more secondary cells of a UE than there are.
+    fn check_scells(&self) -> Result<(), Fault> {
+        let of_nr = |scell: &Named<declare::Scell>| {
+            let keys: [&dyn AnySetting; 2] = [&scell.keys.mcs_table, &scell.keys.layers];
+            let given = keys.into_iter().find(|setting| setting.is_given());
+            given.map(|setting| (setting.line(), setting.key().path))
+        };
+        if let Some((line, path)) = self.scells.iter().find_map(of_nr).filter(|_| !self.is_nr()) {
+            let message = "the cell is LTE; expected this key only with technology = \"nr\"";
+            return Err(Fault::new(line, path, message));
+        }
+        let all = self.scells.len();
+        for ue in &self.ues {
+            if let Some(count) = ue.keys.scells.get().filter(|count| *count as usize > all) {
+                let message = match all {
+                    0 => "there is no secondary cell; expected a table [[cell.scell]]".to_string(),
+                    _ => format!("{count} is more than the cell has; expected 0 to {all}"),
+                };
+                return Err(ue.keys.scells.fault(message));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses keys of the UPF's pacer without a queue in front of it.

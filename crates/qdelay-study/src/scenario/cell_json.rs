@@ -40,8 +40,19 @@ impl Cell {
             keys.insert("name".to_string(), json!(slice.name));
             object(keys)
         };
+        let scell = |scell: &Named<declare::Scell>| {
+            let mut keys = filled(&scell.keys, &[&self.keys.each()]);
+            keys.insert("name".to_string(), json!(scell.name));
+            if let Ok(carrier) = self.scell_carrier(scell) {
+                keys.insert("prbs".to_string(), json!(carrier.prbs()));
+            }
+            object(keys)
+        };
         // Inner tables repeat inherited values, so that each shows every setting in force.
         let mut keys = self.keys.json();
+        if !self.scells.is_empty() {
+            keys.insert("scell".to_string(), self.scells.iter().map(scell).collect());
+        }
         if !self.slices.is_empty() {
             keys.insert("slice".to_string(), self.slices.iter().map(slice).collect());
         }

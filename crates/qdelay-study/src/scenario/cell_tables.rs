@@ -9,6 +9,7 @@ use super::named::Named;
 pub(crate) struct Cell {
     pub keys: declare::Cell,
     pub uplink: Option<Uplink>,
+    pub scells: Vec<Named<declare::Scell>>,
     pub slices: Vec<Named<declare::Slice>>,
     /// UEs; at least one.
     pub ues: Vec<Ue>,

@@ -2,7 +2,7 @@
 
 use super::declare::{
     Bearer, BearerChange, Cell, CellChange, CellUplink, CellUplinkChange, Flow, FlowChange, Hop, HopChange,
-    Path, PathChange, Run, RunChange, Settings, Slice, SliceChange, Ue, UeChange,
+    Path, PathChange, Run, RunChange, Scell, ScellChange, Settings, Slice, SliceChange, Ue, UeChange,
 };
 use qdelay_config::{AnySetting, Fault, Key, Node, Table};
 
@@ -47,6 +47,7 @@ kinds!(
     CellUplink(CellUplinkChange),
     Ue(UeChange),
     Bearer(BearerChange),
+    Scell(ScellChange),
     Slice(SliceChange)
 );
 

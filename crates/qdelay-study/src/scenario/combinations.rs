@@ -41,6 +41,7 @@ impl Study {
             | Change::CellUplink(_)
             | Change::Ue(_)
             | Change::Bearer(_)
+            | Change::Scell(_)
             | Change::Slice(_) => true,
         };
         self.combinations(matters, |digits| {
@@ -138,6 +139,8 @@ pub(super) fn check_combinations(study: &Study) -> Result<(), Fault> {
             matches!(change, sr_period(_) | configured_period(_) | configured_bytes(_))
         }
         Change::Bearer(change) => matches!(change, BearerChange::slice(_)),
+        // Contradictions are found when the cell is built.
+        Change::Scell(_) => false,
         Change::Slice(change) => {
             use SliceChange::{dedicated, max, min, share};
             matches!(change, share(_) | dedicated(_) | min(_) | max(_))

@@ -21,6 +21,8 @@ pub const BINS_MAX: u64 = 1_000_000;
 pub const UES_MAX: u64 = 10_000;
 /// Most hops in front of a bottleneck.
 pub const HOPS_MAX: usize = qdelay_path::stack::HOPS_MAX;
+/// Most secondary cells of a cell: `maxNrofSCells` of TS 38.331.
+pub const SCELLS_MAX: usize = 31;
 /// Most data radio bearers of a UE.
 pub const BEARERS_MAX: usize = 30;
 /// Most QoS flows of a UE: their identifiers have six bits (TS 38.415 clause 5.5.3.3).
@@ -98,6 +100,13 @@ const PSIHI: Declared = key(
     "",
     "NR only: PDU set integrated handling (PSIHI) of the QoS flow: without one of its packets a frame is of no use. Default: off.",
 );
+const PRBS: Declared =
+    key("25", "Physical resource blocks of the carrier.").count("resource blocks").within("1", "275");
+const MCS_TABLE: Declared = key("qam64", "NR only: highest modulation.");
+const LAYERS: Declared = key("1", "NR only: number of spatial layers; from 5 on in two codewords.")
+    .count("layers")
+    .within("1", "8");
+const TDD: Declared = key("none", "Time division duplex (TDD): pattern of downlink slots; none: all slots.");
 const CHANNEL: Declared = key("mcs:28", "Radio channel of the downlink.");
 const REPORT_DELAY: Declared =
     key("0s", "Age of a channel report when the scheduler first uses it.").within("0s", "10s");
@@ -188,18 +197,18 @@ table! {
     /// `[cell]`.
     pub struct Cell, CellChange = "cell", "a cell as the bottleneck, in place of path.link, path.trace and path.qdisc" {
         technology: Technology = key("lte", "Radio technology, which determines MCS tables and slots.").fixed();
-        prbs: u16 = key("25", "Physical resource blocks of the carrier.").count("resource blocks").within("1", "275").also(&["rbs", "resource_blocks"]);
+        prbs: u16 = PRBS.also(&["rbs", "resource_blocks"]);
         bandwidth: Option<Bandwidth> = key("", "LTE only: bandwidth of the carrier, in place of prbs.");
         numerology: u8 = key("0", "NR only: numerology 0 to 3, for slots of 1 ms, 500, 250 or 125 us.").count("numerology").within("0", "3");
-        mcs_table: McsTable = key("qam64", "NR only: highest modulation.");
-        layers: u8 = key("1", "NR only: number of spatial layers; from 5 on in two codewords.").count("layers").within("1", "8");
+        mcs_table: McsTable = MCS_TABLE;
+        layers: u8 = LAYERS;
         tti: Option<Span> = key("", "Transmission time interval, a multiple of the slot; default: one slot.").within("1us", "1s");
         unit: QuantityUnit = key("bytes", "Unit of data; packets: each counts as 1500 bytes and is never segmented.");
         scheduler: Scheduler = SCHEDULER.also(&["mac", "mac_scheduler"]);
         partition: OrNone<Partition> = key("none", "Partition of the resource blocks among the slices, each a [[cell.slice]].");
         sharing: Sharing = key("priority", "Sharing of a UE's resource blocks among its bearers.");
         control_ttis: ControlTtis = key("none", "TTIs with less capacity because of control channels.");
-        tdd: OrNone<Tdd> = key("none", "Time division duplex (TDD): pattern of downlink slots; none: all slots.");
+        tdd: OrNone<Tdd> = TDD;
         bler: f64 = key("0", "Block error rate of first transmissions, if the MCS matches the channel.").within("0", "0.99");
         decoding: Decoding = key("steps", "Model that decides whether a transport block is lost, and the gain of retransmissions.");
         harq_rtt: Option<Span> = key("", "Time from the TTI of a lost block to the TTI of its retransmission; default: that of the technology.").within("1us", "1s");
@@ -262,6 +271,18 @@ table! {
 }
 
 table! {
+    /// `[[cell.scell]]`.
+    pub struct Scell, ScellChange = "cell.scell", "a secondary cell (SCell): a further component carrier of the downlink, with the technology and the slots of the cell" {
+        name: Option<Name> = key("", "Name of the secondary cell; default: scell-1, scell-2...").fixed();
+        prbs: Option<u16> = PRBS.inherited().about("Physical resource blocks of this carrier; default: those of the cell.");
+        mcs_table: Option<McsTable> = MCS_TABLE.inherited();
+        layers: Option<u8> = LAYERS.inherited();
+        tdd: Option<OrNone<Tdd>> = TDD.inherited();
+        channel: Option<Channel> = key("", "Radio channel of every UE on this carrier; default: that of the UE, with random numbers of its own.").also(&["cqi", "mcs", "snr"]);
+    }
+}
+
+table! {
     /// `[[cell.slice]]`.
     pub struct Slice, SliceChange = "cell.slice", "a slice of the cell: a share of its resource blocks, and the bearers that name it" {
         name: Option<Name> = key("", "Name of the slice; required.").required().fixed();
@@ -285,6 +306,7 @@ table! {
         drx: Option<OrNone<Drx>> = DRX.inherited();
         handover: Option<OrNone<Handover>> = HANDOVER.inherited();
         handover_channel: Option<Channel> = HANDOVER_CHANNEL;
+        scells: Option<u32> = key("", "Secondary cells that the UE is configured with, the first ones of the file; default: all.").count("secondary cells").within("0", "31");
         slice: Option<Name> = SLICE_OF;
         uplink_channel: Option<Channel> = UPLINK_CHANNEL.inherited();
     }
@@ -398,11 +420,12 @@ pub static TOP: &[(&str, &str)] = &[
 ];
 
 /// Every table.
-pub static TABLES: [&Table; 12] = [
+pub static TABLES: [&Table; 13] = [
     Path::TABLE,
     Hop::TABLE,
     Cell::TABLE,
     CellUplink::TABLE,
+    Scell::TABLE,
     Slice::TABLE,
     Ue::TABLE,
     Bearer::TABLE,
@@ -432,6 +455,7 @@ mod tests {
         defaults_are_those_of_keys::<Hop>();
         defaults_are_those_of_keys::<Cell>();
         defaults_are_those_of_keys::<CellUplink>();
+        defaults_are_those_of_keys::<Scell>();
         defaults_are_those_of_keys::<Slice>();
         defaults_are_those_of_keys::<Ue>();
         defaults_are_those_of_keys::<Bearer>();

@@ -4,7 +4,7 @@ use super::changes::Kind;
 use qdelay_config::value::wrong_type;
 use qdelay_config::{Entry, Fault, Key, RenamedKey, fault};
 
-/// Names that the file gives to its hops, flows, UEs, bearers and slices; axes may name these elements.
+/// Names that the file gives to its hops, flows, UEs, bearers, secondary cells and slices; axes may name these elements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ElementNames {
     /// The entries of `[[path.hop]]`.
@@ -15,6 +15,8 @@ pub(crate) struct ElementNames {
     pub ues: Vec<String>,
     /// The bearers of all UEs, each name once.
     pub bearers: Vec<String>,
+    /// The entries of `[[cell.scell]]`.
+    pub scells: Vec<String>,
     /// The entries of `[[cell.slice]]`.
     pub slices: Vec<String>,
     /// True if the file has a table `[cell]`.
@@ -42,7 +44,7 @@ type Need = (fn(&ElementNames) -> bool, &'static str);
 type ElementList = fn(&ElementNames) -> &[String];
 
 /// Every table below `[matrix]`; an outer table stands before the tables inside it, so that its missing header is reported first.
-static SECTIONS: [Section; 9] = [
+static SECTIONS: [Section; 10] = [
     Section::single(&["path"], Kind::Path),
     Section::several(&["path", "hop"], Kind::Hop, "hop", |names| &names.hops)
         .needing(|names| !names.hops.is_empty(), "there is no hop; expected a table [[path.hop]]"),
@@ -56,6 +58,7 @@ static SECTIONS: [Section; 9] = [
     ),
     Section::several(&["cell", "ue"], Kind::Ue, "UE", |names| &names.ues),
     Section::several(&["cell", "bearer"], Kind::Bearer, "bearer", |names| &names.bearers),
+    Section::several(&["cell", "scell"], Kind::Scell, "secondary cell", |names| &names.scells),
     Section::several(&["cell", "slice"], Kind::Slice, "slice", |names| &names.slices),
 ];
 

@@ -120,6 +120,7 @@ fn element_names(tables: &Tables) -> ElementNames {
     ElementNames {
         ues: cell.ues.iter().map(|ue| ue.name.clone()).collect(),
         bearers: cell.bearer_names.clone(),
+        scells: cell.scells.iter().map(|scell| scell.name.clone()).collect(),
         slices: cell.slices.iter().map(|slice| slice.name.clone()).collect(),
         has_cell: true,
         has_cell_uplink: cell.uplink.is_some(),

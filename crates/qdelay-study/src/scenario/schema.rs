@@ -4,8 +4,8 @@
 //! contradictions and the ranges of values that are texts.
 
 use super::declare::{
-    Bearer, Cell, CellUplink, Expect, Filter, Flow, HOPS_MAX, Hop, Path, QosFlow, Run, Settings, Slice,
-    TABLES, TOP, Ue,
+    Bearer, Cell, CellUplink, Expect, Filter, Flow, HOPS_MAX, Hop, Path, QosFlow, Run, Scell, Settings,
+    Slice, TABLES, TOP, Ue,
 };
 use super::origin;
 use super::values::{ComponentKind, KINDS};
@@ -98,6 +98,7 @@ fn cell() -> Value {
     let mut slice = table(Slice::TABLE);
     slice["required"] = json!(["name"]);
     cell["properties"]["slice"] = json!({ "type": "array", "minItems": 1, "items": slice });
+    cell["properties"]["scell"] = json!({ "type": "array", "minItems": 1, "items": table(Scell::TABLE) });
     cell["properties"]["uplink"] = table(CellUplink::TABLE);
     cell["properties"]["uplink"]["description"] = json!(CellUplink::TABLE.about);
     cell
@@ -171,6 +172,7 @@ fn matrix() -> Value {
         cell["properties"]["uplink"] = object(keys(CellUplink::TABLE));
         cell["properties"]["ue"] = named(keys(Ue::TABLE), "one UE, by its name");
         cell["properties"]["bearer"] = named(keys(Bearer::TABLE), "the bearers of one name");
+        cell["properties"]["scell"] = named(keys(Scell::TABLE), "one secondary cell, by its name");
         cell["properties"]["slice"] = named(keys(Slice::TABLE), "one slice, by its name");
         cell
     };

@@ -108,6 +108,6 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[cell]\n[[cell.ue]]\n[[flow]]\n[matrix]\n\"cell.ue.car.count\" = [2]",
-        "my.toml: line 5: matrix.cell.ue.car.count: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, olla, drx, handover, handover_channel, slice, uplink_channel, ue-1",
+        "my.toml: line 5: matrix.cell.ue.car.count: neither a key nor the name of a UE; expected one of count, channel, report_delay, report_period, olla, drx, handover, handover_channel, scells, slice, uplink_channel, ue-1",
     ),
 ];

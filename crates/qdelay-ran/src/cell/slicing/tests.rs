@@ -75,11 +75,11 @@ fn each_chosen_packet_is_sent_whole_in_its_tti() {
                 }
                 cell.wake(Time::from_nanos(tti * 1_000_000 - 1), bearer);
             }
-            let before = cell.account.next;
+            let before = cell.carrier.account.next;
             cell.run(Time::from_nanos(tti * 1_000_000), &mut queues);
             let slicing = cell.slicing.as_ref().unwrap();
             let Law::Elastic(law) = &slicing.law else { panic!() };
-            if cell.account.next == before {
+            if cell.carrier.account.next == before {
                 continue;
             }
             for whole in law.eqp.whole() {

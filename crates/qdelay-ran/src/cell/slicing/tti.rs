@@ -52,11 +52,11 @@ impl Cell {
     /// Collects the demands of the bearers with data, and their channels.
     fn collect_wishes(&mut self, slicing: &mut Slicing, tti: u64, now: Time, frame: Frame<'_>) {
         slicing.wishes.clear();
-        let is_special = self.grid.is_special(tti);
+        let is_special = self.carrier.grid.is_special(tti);
         let by_packets = slicing.law.by_packets();
         for number in 0..self.candidates.len() {
             let candidate = &mut self.candidates[number];
-            Radios { ues: &mut self.ues, frame, now }.query_channel(candidate);
+            Radios { links: &mut self.carrier.links, frame, now }.query_channel(candidate);
             let candidate = &self.candidates[number];
             let loads =
                 candidate.first_bearer as usize..(candidate.first_bearer + candidate.bearers) as usize;
@@ -187,7 +187,7 @@ impl Cell {
         while let Some(&Part { candidate: number, .. }) = slicing.parts.get(first) {
             let of_ue = slicing.parts[first..].iter().take_while(|part| part.candidate == number).count();
             let candidate = self.candidates[number as usize];
-            let block = self.blocks.open(candidate.ue, candidate.quality, 0, tti);
+            let block = self.carrier.blocks.open(candidate.ue, candidate.quality, 0, tti);
             let (mut groups, mut sent) = (0, 0);
             for place in first..first + of_ue {
                 let part = &mut slicing.parts[place];
@@ -221,12 +221,12 @@ impl Cell {
             self.ues[candidate.ue as usize].turns.end(sent);
             first += of_ue;
             if groups == 0 {
-                self.blocks.close(block);
+                self.carrier.blocks.close(block);
                 continue;
             }
-            self.blocks.get(block).groups = groups;
+            self.carrier.blocks.get(block).groups = groups;
             filled.add(groups, u64::from(groups) * u64::from(slicing.rbg_rbs), candidate.rate_bytes);
-            self.account.last_ue = candidate.ue;
+            self.carrier.account.last_ue = candidate.ue;
             self.send(block, now);
         }
         for load in 0..self.loads.len() {
@@ -311,7 +311,7 @@ impl Cell {
                 let slice = &mut slicing.slices[usize::from(slice)];
                 slice.is_content &= is_content;
                 all &= is_content;
-                self.tell(self.account.next - 1, place, capacity_bytes, source);
+                self.tell(self.carrier.account.next - 1, place, capacity_bytes, source);
                 let load = self.loads[place];
                 if groups > 0
                     && self.wanted_bytes(load.bearer as usize, source.backlog(load.bearer as usize)) == 0
