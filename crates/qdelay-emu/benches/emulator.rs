@@ -38,6 +38,7 @@ fn plan(qdisc: &str, link: &AnyLink) -> Plan {
         qdisc: AnyQdisc::parse(qdisc).expect("a discipline"),
         link: link.clone(),
         delay: Span::from_millis(1),
+        curve: None,
         jitter: Span::ZERO,
         loss: 0.0,
     };

@@ -15,7 +15,7 @@ use qdelay_core::Span;
 use qdelay_path::stack::{
     Bottleneck, Dumbbell, FlowKey, FlowWay, HopSpec, Place, StackError, Topology, Uplink,
 };
-use qdelay_path::{Impairments, NodeId, Path};
+use qdelay_path::{Curve, Impairments, NodeId, Path};
 
 /// Plan of a scenario's path under a real clock.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct DumbbellPlan {
     pub uplink: Option<Uplink>,
     /// Base round-trip time: half of it is behind the bottleneck, the rest behind the uplink.
     pub base_rtt: Span,
+    /// A round trip over time, in place of `base_rtt`.
+    pub rtt_curve: Option<Curve>,
     /// Maximum additional delay behind the bottleneck, uniformly distributed; packets are not reordered.
     pub jitter: Span,
     /// Loss and reordering behind the bottleneck and behind the uplink. Duplication is not supported here.
@@ -62,6 +64,7 @@ impl DumbbellPlan {
             bottleneck: &self.bottleneck,
             uplink: self.uplink.as_ref(),
             base_rtt: self.base_rtt,
+            rtt_curve: self.rtt_curve.as_ref(),
             jitter: self.jitter,
             impairments: self.impairments,
             flows: &self.ways,

@@ -24,6 +24,7 @@
 //!     qdisc: AnyQdisc::parse("codel").expect("a discipline"),
 //!     link: Line::new(Rate::from_bps(8_000_000), 0).into(),
 //!     delay: Span::from_millis(5),
+//!     curve: None,
 //!     jitter: Span::ZERO,
 //!     loss: 0.0,
 //! };

@@ -12,7 +12,7 @@ use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Rate, Span};
 use qdelay_path::stack::Place;
 use qdelay_path::{
-    AnyLink, BuildError, BuildProblem, DelaySpec, LinkModel, NodeId, NodeSpec, Path, PathBuilder,
+    AnyLink, BuildError, BuildProblem, Curve, DelaySpec, LinkModel, NodeId, NodeSpec, Path, PathBuilder,
 };
 
 /// One direction of a link.
@@ -24,6 +24,8 @@ pub struct Direction {
     pub link: AnyLink,
     /// Delay of each packet after it has left the link.
     pub delay: Span,
+    /// A delay over time, in addition to `delay`.
+    pub curve: Option<Box<Curve>>,
     /// Maximum additional delay, uniformly distributed; packets are not reordered.
     pub jitter: Span,
     /// Probability that a packet is lost after the link, 0 to 1.
@@ -76,7 +78,12 @@ const UP: [&str; 4] = ["up", "up-link", "up-delay", "outside"];
 impl Direction {
     /// The parameters of the node behind the link.
     pub(crate) fn delay_spec(&self) -> DelaySpec {
-        DelaySpec { span: self.delay, jitter: self.jitter, loss: self.loss }
+        DelaySpec { span: self.delay, jitter: self.jitter, loss: self.loss, curve: self.curve.clone() }
+    }
+
+    /// Smallest delay behind the link.
+    pub fn least_delay(&self) -> Span {
+        self.delay + self.curve.as_ref().map_or(Span::ZERO, |curve| curve.steps().least())
     }
 
     /// True if both directions have the same discipline with the same parameters. Both queues must be empty.
@@ -201,6 +208,7 @@ mod tests {
             qdisc: AnyQdisc::parse("taildrop").unwrap(),
             link: AnyLink::build(&parse_link(link).unwrap()).unwrap(),
             delay: Span::from_millis(5),
+            curve: None,
             jitter: Span::ZERO,
             loss: 0.0,
         }

@@ -25,8 +25,11 @@ pub struct DirectionSettings {
     pub link: String,
     /// The queue discipline: `bode:target=20ms`.
     pub qdisc: String,
-    /// Delay behind the link in ms.
+    /// Delay behind the link in ms; its smallest value if it changes over time.
     pub delay_ms: f64,
+    /// A delay over time, as given on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_over_time: Option<String>,
     /// Maximum additional delay in ms.
     pub jitter_ms: f64,
     /// Probability of a loss behind the link, 0 to 1.

@@ -104,8 +104,12 @@ fn reference(journal: &[Entry], end: Time) -> EventLog {
                     let node = |what: &str| path.node(&format!("{name}{what}")).unwrap();
                     let [queue, link, delay] = ["", "-link", "-delay"].map(node);
                     if (new.delay, new.jitter, new.loss) != (old.delay, old.jitter, old.loss) {
-                        let spec =
-                            qdelay_path::DelaySpec { span: new.delay, jitter: new.jitter, loss: new.loss };
+                        let spec = qdelay_path::DelaySpec {
+                            span: new.delay,
+                            jitter: new.jitter,
+                            loss: new.loss,
+                            curve: None,
+                        };
                         path.replace_delay(*time, delay, spec, &mut log).unwrap();
                     }
                     if format!("{:?}", new.link) != format!("{:?}", old.link) {

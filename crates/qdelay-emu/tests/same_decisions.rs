@@ -87,6 +87,7 @@ fn reference(plan: &PlanKind, journal: &[Read], end: Time) -> EventLog {
                 bottleneck: &plan.bottleneck,
                 uplink: plan.uplink.as_ref(),
                 base_rtt: plan.base_rtt,
+                rtt_curve: plan.rtt_curve.as_ref(),
                 jitter: plan.jitter,
                 impairments: plan.impairments,
                 flows: &plan.ways,

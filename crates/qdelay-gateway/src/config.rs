@@ -10,6 +10,7 @@ use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
 use qdelay_emu::wait::WaitOptions;
 use qdelay_study::files;
 use qdelay_study::traces::Library;
+use qdelay_study::traces::delay::Of;
 use qdelay_terminal::error::{Failure, one_line};
 use std::io::Read;
 use std::net::SocketAddr;
@@ -136,18 +137,20 @@ impl Config {
     }
     /// The settings of the link, for snapshots.
     pub fn settings(&self) -> LinkSettings {
-        let of = |written: [&str; 2], direction: &Direction| {
+        let of = |written: [&str; 2], delay: &str, direction: &Direction| {
             let [link, qdisc] = written.map(str::to_string);
             DirectionSettings {
                 link,
                 qdisc,
-                delay_ms: direction.delay.as_millis_f64(),
+                delay_ms: direction.least_delay().as_millis_f64(),
+                delay_over_time: direction.curve.as_ref().map(|_| delay.to_string()),
                 jitter_ms: direction.jitter.as_millis_f64(),
                 loss: direction.loss,
             }
         };
         let [down, up] = self.written();
-        LinkSettings { down: of(down, &self.plan.down), up: of(up, &self.plan.up) }
+        let [down_delay, up_delay] = [self.tables.down.delay.text(), self.tables.up.delay.text()];
+        LinkSettings { down: of(down, down_delay, &self.plan.down), up: of(up, up_delay, &self.plan.up) }
     }
     /// Summary of the configuration in one line.
     pub fn summary(&self) -> String {
@@ -215,12 +218,15 @@ impl DirectionKeys<'_> {
     fn direction(self, library: &Library, registry: &Registry) -> Result<Direction, Fault> {
         let link = library.link_or_trace(self.link.text(), self.repeat.get());
         let qdisc = registry.parse(qdisc::COMPONENTS, self.qdisc.text());
+        let delay =
+            library.delay(self.delay.value(), Of::OneWay).map_err(|message| self.delay.fault(message))?;
         Ok(Direction {
             link: link.map_err(|error| self.link.fault(error))?,
             qdisc: qdisc
                 .and_then(|arguments| AnyQdisc::build(&arguments))
                 .map_err(|error| self.qdisc.fault(error))?,
-            delay: self.delay.get(),
+            delay: delay.constant(),
+            curve: delay.curve.map(Box::new),
             jitter: self.jitter.get(),
             loss: self.loss.get(),
         })

@@ -4,6 +4,7 @@ use qdelay_config::value::wrong_type;
 use qdelay_config::{Accept, AnySetting as _, Fault, Node, Setting, Settings, Table, key, table};
 use qdelay_core::Span;
 use qdelay_core::component::Parameter;
+use qdelay_study::traces::delay::Delay;
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 
@@ -118,7 +119,7 @@ directions! {
         link: Link = key("infinite", "Rate, link of 'qdelay list link', or trace.");
         repeat: bool = key("on", "Start a trace over at its end; false: play it once.");
         qdisc: Qdisc = key("taildrop", "Queue discipline in front of the link.");
-        delay: Span = key("0s", "Delay of each packet behind the link.").within("0s", "60s");
+        delay: Delay = key("0s", "Delay of each packet behind the link; or a delay over time, such as steps:0s@20ms+5s@60ms or trace:FILE.").within("0s", "60s");
         jitter: Span = key("0s", "Maximum additional delay, drawn for each packet; packets keep their order.")
             .within("0s", "60s");
         loss: f64 = key("0", "Probability that a packet is lost behind the link.").within("0", "1");

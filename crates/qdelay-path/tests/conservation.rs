@@ -112,7 +112,8 @@ fn build(ways: &[Vec<Stage>], shared: bool, declared_backwards: bool) -> Result<
             match stage {
                 Stage::Delay { us, jitter_us, loss } => {
                     let span = Span::from_micros(*us);
-                    let spec = DelaySpec { span, jitter: Span::from_micros(*jitter_us), loss: *loss };
+                    let spec =
+                        DelaySpec { span, jitter: Span::from_micros(*jitter_us), loss: *loss, curve: None };
                     nodes.push((name("delay"), NodeSpec::Delay(spec)));
                     names.push(name("delay"));
                 }

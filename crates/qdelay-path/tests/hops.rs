@@ -22,7 +22,7 @@ fn line(nanos_per_byte: u64) -> Line {
 
 fn hop(name: &str, qdisc: &str, nanos_per_byte: u64, delay: Span) -> HopSpec {
     let link = LinkSpec(line(nanos_per_byte).into());
-    HopSpec { name: name.to_string(), qdisc: discipline(qdisc), link, delay }
+    HopSpec { name: name.to_string(), qdisc: discipline(qdisc), link, delay, curve: None }
 }
 
 /// A bottleneck of 8 Mbit/s behind `hops`, and 5 ms behind it.
@@ -31,6 +31,7 @@ fn build(hops: &[HopSpec], flows: &[FlowWay], key: FlowKey) -> Topology {
         hops,
         bottleneck: &Bottleneck::link(discipline("taildrop:limit=1000"), line(1000)),
         uplink: None,
+        rtt_curve: None,
         base_rtt: Span::from_millis(10),
         jitter: Span::ZERO,
         impairments: Impairments::default(),

@@ -256,14 +256,15 @@ fn packets_on_their_way_keep_their_times() {
 /// The draws begin again: what follows a replacement is what followed the beginning.
 #[test]
 fn random_streams_are_derived_anew() {
-    let jitter = DelaySpec { span: Span::from_millis(5), jitter: Span::from_millis(5), loss: 0.3 };
+    let jitter =
+        DelaySpec { span: Span::from_millis(5), jitter: Span::from_millis(5), loss: 0.3, curve: None };
     let mut bench = Bench::new("taildrop", "line:infinite");
     let mut round = |start: Time, seed: Option<u64>| {
         let before = bench.log.events.len();
         if let Some(seed) = seed {
             bench.path.set_seed(seed);
         }
-        bench.delay(start, jitter);
+        bench.delay(start, jitter.clone());
         for n in 0..50 {
             bench.send(start + Span::from_millis(20 * n), 1, 100);
         }
@@ -359,7 +360,7 @@ fn replace(path: &mut Path, now: Time, step: &Step, log: &mut Log) {
         Step::Link(index) => path.replace_link(now, wire, link(round(*index)), log),
         Step::Delay { us, jitter_us, loss } => {
             let (span, jitter) = (Span::from_micros(*us), Span::from_micros(*jitter_us));
-            path.replace_delay(now, delay, DelaySpec { span, jitter, loss: *loss }, log)
+            path.replace_delay(now, delay, DelaySpec { span, jitter, loss: *loss, curve: None }, log)
         }
         Step::Packet { .. } => Ok(()),
     }

@@ -273,10 +273,11 @@ fn every_build_error_names_the_node() {
 /// Jitter keeps the order and stays within its bound; loss takes its share; both repeat with the seed.
 #[test]
 fn jitter_and_loss() {
-    let spec = DelaySpec { span: Span::from_millis(10), jitter: Span::from_micros(1600), loss: 0.1 };
+    let spec =
+        DelaySpec { span: Span::from_millis(10), jitter: Span::from_micros(1600), loss: 0.1, curve: None };
     let run = |seed, name: &str| {
         let mut path = PathBuilder::<qdelay_core::qdisc::AnyQdisc>::new()
-            .node(name, NodeSpec::Delay(spec))
+            .node(name, NodeSpec::Delay(spec.clone()))
             .node("x", NodeSpec::Exit)
             .connect(name, "x")
             .build(seed)

@@ -25,6 +25,7 @@ pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> Du
         bottleneck: scenario.bottleneck.clone(),
         uplink: scenario.uplink.clone(),
         base_rtt: scenario.base_rtt,
+        rtt_curve: scenario.rtt_curve.clone(),
         jitter: scenario.jitter,
         impairments: scenario.impairments,
         ways,

@@ -1,6 +1,7 @@
 //! A scenario: a bottleneck, its flows, and the duration.
 
 use qdelay_core::{Rate, Span};
+use qdelay_path::Curve;
 pub use qdelay_path::Impairments;
 use qdelay_path::stack::FlowWay;
 pub use qdelay_path::stack::{Bottleneck, HopSpec, LinkSpec, Uplink};
@@ -18,6 +19,8 @@ pub struct Scenario {
     /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink. The delays
     /// of hops come on top.
     pub base_rtt: Span,
+    /// A round trip over time, in place of `base_rtt`, which is then its smallest value.
+    pub rtt_curve: Option<Curve>,
     /// At most this much more delay behind the bottleneck, drawn uniformly for each packet; packets keep their order.
     pub jitter: Span,
     /// Loss, reordering and duplication behind the bottleneck and behind the uplink.
@@ -51,6 +54,7 @@ impl Scenario {
             bottleneck,
             uplink: None,
             base_rtt,
+            rtt_curve: None,
             jitter: Span::ZERO,
             impairments: Impairments::default(),
             flows: Vec::new(),

@@ -12,6 +12,7 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
         bottleneck: &scenario.bottleneck,
         uplink: scenario.uplink.as_ref(),
         base_rtt: scenario.base_rtt,
+        rtt_curve: scenario.rtt_curve.as_ref(),
         jitter: scenario.jitter,
         impairments: scenario.impairments,
         flows: &flows,

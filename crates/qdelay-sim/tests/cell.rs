@@ -70,6 +70,7 @@ pub fn scenario(law: &str, flows: &[&str]) -> Scenario {
         uplink: None,
         hops: Vec::new(),
         base_rtt: ms(20),
+        rtt_curve: None,
         jitter: Span::ZERO,
         impairments: qdelay_sim::Impairments::default(),
         flows: flows.iter().enumerate().map(|(group, text)| FlowSpec { group, ..flow(text) }).collect(),

@@ -7,7 +7,7 @@ use qdelay_sim::{FlowSpec, HopSpec, Scenario, run};
 
 fn hop(name: &str, qdisc: &str, line: &str, delay: Span) -> HopSpec {
     let qdisc = Arguments::parse(qdelay_core::qdisc::COMPONENTS, qdisc).unwrap();
-    HopSpec { name: name.to_string(), qdisc, link: link(line), delay }
+    HopSpec { name: name.to_string(), qdisc, link: link(line), delay, curve: None }
 }
 
 /// Two hops and a bottleneck; 20 ms behind it, and 7 ms behind the first hop.

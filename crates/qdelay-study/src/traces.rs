@@ -8,6 +8,7 @@
 //! A [`Library`] finds traces for scenarios: it searches several places, and reads each file once.
 
 pub mod channel;
+pub mod delay;
 mod library;
 pub mod window;
 

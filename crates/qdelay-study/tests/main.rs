@@ -11,6 +11,7 @@ mod cell;
 mod cell_series;
 mod cell_uplink;
 mod connections;
+mod delays;
 mod expect_oracle;
 mod extend;
 mod f1;

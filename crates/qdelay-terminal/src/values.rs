@@ -3,6 +3,7 @@
 use qdelay_core::Span;
 use qdelay_core::units::{parse_bytes, parse_span};
 use qdelay_study::scenario::Starts;
+use qdelay_study::traces::delay::Delay;
 
 /// Parses a duration of zero or more.
 pub fn span(text: &str) -> Result<Span, String> {
@@ -23,11 +24,20 @@ pub fn positive_span(text: &str) -> Result<Span, String> {
     }
 }
 
-/// Parses a round-trip time, 1 us to 60 s: above zero, so that every exchange takes time.
-pub fn round_trip(text: &str) -> Result<Span, String> {
-    let span = span(text)?;
+/// Parses a round-trip time, 1 us to 60 s, above zero, so that every exchange takes time; or one over time.
+pub fn round_trip(text: &str) -> Result<Delay, String> {
     let allowed = Span::from_micros(1)..=Span::from_secs(60);
-    if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 1us to 60s".to_string()) }
+    match Delay::parse(text)? {
+        Delay::Constant(span) if !allowed.contains(&span) => {
+            Err("out of range; expected 1us to 60s".to_string())
+        }
+        delay => Ok(delay),
+    }
+}
+
+/// Parses a one-way delay, or one over time.
+pub fn delay(text: &str) -> Result<Delay, String> {
+    Delay::parse(text)
 }
 
 /// Parses the interval between two snapshots of a link, 50 ms to 60 s.

@@ -29,6 +29,7 @@ extern crate alloc;
 pub mod capacity;
 pub mod convert;
 pub mod cqi;
+pub mod delays;
 pub mod error;
 pub mod format;
 pub mod info;
@@ -41,6 +42,7 @@ mod window;
 
 pub use capacity::CapacitySteps;
 pub use cqi::{CqiCursor, CqiStep, CqiSteps, Gap};
+pub use delays::{DelayStep, DelaySteps};
 pub use error::{Problem, TraceError};
 pub use format::{csv, mahimahi, mbps};
 pub use info::TraceInfo;

@@ -16,6 +16,7 @@ use qdelay_study::engine::write_file;
 use qdelay_study::lists::component;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
+use qdelay_study::traces::delay::Of;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::live::logs::mahimahi_files;
 use qdelay_terminal::live::verdict;
@@ -58,7 +59,8 @@ fn start(
             (settings, PlanKind::from(plan))
         }
         None => {
-            let (mut settings, mut plan) = (settings(options), plan(options, &native::typed(registry))?);
+            let mut plan = plan(options, &native::typed(registry))?;
+            let mut settings = settings(options, &plan);
             if let Some([down, up]) = loss {
                 (settings.down.loss, settings.up.loss) = (down, up);
                 (plan.down.loss, plan.up.loss) = (down, up);
@@ -111,7 +113,17 @@ fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
                 .map_err(|error| Failure::input(option, error))?;
             let qdisc = component(qdisc_option, qdisc, qdisc::COMPONENTS, registry)?;
             let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input(qdisc_option, error))?;
-            Ok(Direction { qdisc, link, delay: options.delay, jitter: options.jitter, loss: options.loss })
+            let delay = library
+                .delay(&options.delay, Of::OneWay)
+                .map_err(|error| Failure::input("--delay", error))?;
+            Ok(Direction {
+                qdisc,
+                link,
+                delay: delay.constant(),
+                curve: delay.curve.map(Box::new),
+                jitter: options.jitter,
+                loss: options.loss,
+            })
         };
     Ok(Plan {
         down: direction("--down", &options.down, "--qdisc", &options.qdisc)?,
@@ -121,11 +133,13 @@ fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
 }
 
 /// Command as the user wrote it.
-fn settings(options: &Link) -> LinkSettings {
+fn settings(options: &Link, plan: &Plan) -> LinkSettings {
+    let is_constant = options.delay.constant().is_some();
     let setting = |link: &String, qdisc: &String| DirectionSettings {
         link: link.clone(),
         qdisc: qdisc.clone(),
-        delay_ms: options.delay.as_millis_f64(),
+        delay_ms: plan.down.least_delay().as_millis_f64(),
+        delay_over_time: (!is_constant).then(|| options.delay.text()),
         jitter_ms: options.jitter.as_millis_f64(),
         loss: options.loss,
     };

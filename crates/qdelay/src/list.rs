@@ -7,6 +7,7 @@ use qdelay_path::LOSSES;
 use qdelay_study::links::components as links;
 use qdelay_study::radio;
 use qdelay_study::results::{SCHEMA_VERSION, pretty};
+use qdelay_study::traces::delay;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
@@ -79,6 +80,7 @@ pub fn built_in() -> Vec<&'static Component> {
         .chain(streaming::abr::COMPONENTS)
         .copied()
         .chain(links())
+        .chain(delay::components())
         .chain(LOSSES.iter().copied())
         .chain(FORMATS.iter().map(|format| format.component))
         .chain(radio::components())

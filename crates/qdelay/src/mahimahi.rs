@@ -52,7 +52,7 @@ impl Name {
     fn usage(self) -> &'static str {
         match self {
             Name::Link => "mm-link UPLINK DOWNLINK [OPTION...] [COMMAND...]",
-            Name::Delay => "mm-delay MILLISECONDS [COMMAND...]",
+            Name::Delay => "mm-delay MILLISECONDS|FILE [COMMAND...]",
             Name::Loss => "mm-loss uplink|downlink RATE [COMMAND...]",
         }
     }
@@ -104,10 +104,17 @@ fn without_separator(command: &[OsString]) -> &[OsString] {
 fn delay(arguments: &[OsString]) -> Result<Translated, Failure> {
     let (first, command) = arguments.split_first().ok_or_else(|| Name::Delay.missing("the delay"))?;
     let text = first.to_string_lossy();
-    let millis: u32 = text.parse().map_err(|_| {
-        Failure::input("mm-delay", format!("'{text}': expected whole milliseconds, such as 20"))
-    })?;
-    let words = ["--delay".into(), format!("{millis}ms").into()];
+    let delay = match text.parse::<u32>() {
+        Ok(millis) => format!("{millis}ms"),
+        Err(_) if Path::new(first).is_file() => format!("trace:{text}"),
+        Err(_) => {
+            let message = format!(
+                "'{text}': expected whole milliseconds, such as 20, or a file with a delay in ms for each 10 ms"
+            );
+            return Err(Failure::input("mm-delay", message));
+        }
+    };
+    let words = ["--delay".into(), delay.into()];
     Ok(Translated {
         options: options(&words, without_separator(command))?,
         logs: [None, None],
@@ -373,7 +380,7 @@ mod tests {
     #[test]
     fn delays_and_losses() {
         let Translated { options, .. } = translated(Name::Delay, "20|ping|-c1");
-        assert_eq!((options.delay, options.command.len()), (qdelay_core::Span::from_millis(20), 2));
+        assert_eq!((options.delay.text(), options.command.len()), ("20ms".to_string(), 2));
         assert_eq!(translated(Name::Loss, "uplink|0.25").loss, [0.0, 0.25]);
         assert_eq!(translated(Name::Loss, "downlink|0.5|--|true").loss, [0.5, 0.0]);
     }

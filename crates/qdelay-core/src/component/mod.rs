@@ -46,6 +46,8 @@ pub enum Kind {
     Pacer,
     /// A link: sends packets at a rate.
     Link,
+    /// A delay that changes over time.
+    Delay,
     /// A model of random loss.
     Loss,
     /// A file format of traces.
@@ -79,6 +81,7 @@ impl Kind {
             Kind::Qdisc => "qdisc",
             Kind::Pacer => "pacer",
             Kind::Link => "link",
+            Kind::Delay => "delay",
             Kind::Loss => "loss",
             Kind::Format => "format",
             Kind::Channel => "channel",

@@ -112,6 +112,7 @@ fn scenario(options: &Dumbbell, registry: &Registry) -> Result<Scenario, Failure
         uplink: None,
         hops: Vec::new(),
         base_rtt: BASE_RTT_MIN,
+        rtt_curve: None,
         jitter: Span::ZERO,
         impairments: Impairments::default(),
         flows: (0..options.flows).map(flow).collect(),

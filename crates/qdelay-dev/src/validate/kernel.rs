@@ -163,6 +163,7 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         uplink: None,
         hops: Vec::new(),
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,
+        rtt_curve: None,
         jitter: Span::ZERO,
         impairments: Impairments::default(),
         flows: (0..flows)

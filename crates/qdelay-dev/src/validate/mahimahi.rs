@@ -113,6 +113,7 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
         uplink: Some(Uplink::tail_drop(uplink()?, 1000)),
         hops: Vec::new(),
         base_rtt: host.base_rtt,
+        rtt_curve: None,
         jitter: host.jitter,
         impairments: Impairments::default(),
         flows: vec![FlowSpec {

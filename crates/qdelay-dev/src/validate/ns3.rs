@@ -74,6 +74,7 @@ fn case(qdisc: &str, transport: &str, seed: u64) -> Result<Named, Failure> {
         uplink: None,
         hops: Vec::new(),
         base_rtt: Span::from_millis(10),
+        rtt_curve: None,
         jitter: Span::ZERO,
         impairments: Impairments::default(),
         flows: flows.collect(),

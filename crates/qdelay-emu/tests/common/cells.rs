@@ -59,6 +59,7 @@ fn plan(cell: CellScenario, ways: Vec<FlowWay>) -> DumbbellPlan {
         bottleneck: Bottleneck::Cell(Box::new(cell)),
         uplink: Some(Uplink::tail_drop(Line::new(Rate::from_bps(20_000_000), 0), 50)),
         base_rtt: ms(9),
+        rtt_curve: None,
         jitter: ms(1),
         impairments: Impairments::default(),
         ways,

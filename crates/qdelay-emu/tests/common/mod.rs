@@ -88,6 +88,7 @@ pub fn direction(qdisc: &str, text: &str, delay_ms: u64) -> Direction {
         qdisc: qdelay_core::qdisc::AnyQdisc::parse(qdisc).unwrap(),
         link: link(text),
         delay: Span::from_millis(delay_ms),
+        curve: None,
         jitter: Span::ZERO,
         loss: 0.0,
     }

@@ -47,7 +47,7 @@ impl Line {
 }
 
 impl Serial for Line {
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, now: Time, bytes: u32) -> Time {
         let wire = u64::from(bytes) + u64::from(self.overhead_bytes);
         if self.nanos_per_byte > 0 {

@@ -163,7 +163,7 @@ impl<Q: Qdisc> Path<Q> {
     ///
     /// # Errors
     /// `now` is before the time of an earlier call, or the node takes no packets from outside.
-    #[inline]
+    #[inline(always)]
     pub fn ingress<O: Observer>(
         &mut self,
         now: Time,

@@ -7,7 +7,8 @@
 //! All flows cross all of them in the data direction, the probe too. Nodes are called by what they are and the hop's name.
 
 use super::{LinkSpec, Place, Stack, StackError};
-use crate::{NodeId, NodeSpec};
+use crate::{Curve, DelaySpec, NodeId, NodeSpec};
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -29,6 +30,8 @@ pub struct HopSpec {
     pub link: LinkSpec,
     /// The one-way delay from its link to the next node.
     pub delay: Span,
+    /// A one-way delay over time, in addition to `delay`.
+    pub curve: Option<Curve>,
 }
 
 impl HopSpec {
@@ -40,7 +43,7 @@ impl HopSpec {
     pub fn link_node(&self) -> String {
         format!("hop-link/{}", self.name)
     }
-    /// The name of its delay's node, which is there where the delay is not zero.
+    /// The name of its delay's node, which is there where it has a delay.
     pub fn delay_node(&self) -> String {
         format!("hop-delay/{}", self.name)
     }
@@ -60,10 +63,12 @@ pub(super) fn add(
     let mut nodes = Vec::new();
     for hop in hops.iter().rev() {
         let (queue, link) = (hop.queue_node(), hop.link_node());
-        if hop.delay > Span::ZERO {
+        if hop.delay > Span::ZERO || hop.curve.is_some() {
             let delay = hop.delay_node();
+            let delayed =
+                DelaySpec { curve: hop.curve.clone().map(Box::new), ..DelaySpec::constant(hop.delay) };
             stack.chain_to(&[&delay], entry);
-            entry = stack.add(Place::Elsewhere, &delay, NodeSpec::delay(hop.delay));
+            entry = stack.add(Place::Elsewhere, &delay, NodeSpec::Delay(delayed));
         }
         stack.chain_to(&[&queue, &link], entry);
         entry = stack.add(Place::Hop, &queue, NodeSpec::Queue(AnyQdisc::build(&hop.qdisc)?));

@@ -28,8 +28,10 @@ pub use cell::{
 pub use hops::{HOPS_MAX, HopSpec};
 pub use nodes::Place;
 
+use crate::delay::Part;
 use crate::{
-    AnyLink, BuildError, DelaySpec, Impairments, Key, NodeId, NodeSpec, Path, PathBuilder, Rules, WireSpec,
+    AnyLink, BuildError, Curve, DelaySpec, Impairments, Key, NodeId, NodeSpec, Path, PathBuilder, Rules,
+    WireSpec,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -134,6 +136,8 @@ pub struct Dumbbell<'a> {
     pub uplink: Option<&'a Uplink>,
     /// Round trip without any queue or transmission: half of it behind the bottleneck, half behind the uplink.
     pub base_rtt: Span,
+    /// A round trip over time, in place of `base_rtt`.
+    pub rtt_curve: Option<&'a Curve>,
     /// At most this much more delay behind the bottleneck.
     pub jitter: Span,
     /// Loss, reordering and duplication.
@@ -270,8 +274,8 @@ impl Dumbbell<'_> {
         // From the bottleneck outwards: hops and access links are chained to the entry that the bottleneck has.
         let mut stack = Stack::default();
         let (entry, queue, link) = self.add_bottleneck(&mut stack)?;
-        let jitter = DelaySpec { jitter: self.jitter, ..DelaySpec::constant(self.base_rtt / 2) };
-        let down = stack.add(Place::Elsewhere, "down", NodeSpec::Delay(jitter));
+        let down = DelaySpec { jitter: self.jitter, ..self.delay(Part::Half, Span::ZERO) };
+        let down = stack.add(Place::Elsewhere, "down", NodeSpec::Delay(down));
         let receivers = stack.add(Place::Elsewhere, "receivers", NodeSpec::Exit);
         let senders = stack.add_back(Place::Elsewhere, "senders", NodeSpec::Exit);
         let last = stack.builder.name_of(link).to_string();
@@ -374,9 +378,20 @@ impl Dumbbell<'_> {
         Ok((uplinks.iter().map(|[queue, _]| *queue).collect(), uplinks))
     }
 
-    /// The part of the base round trip that is behind the uplink.
+    /// The part of the base round trip that is behind the uplink, where it does not change over time.
     fn rest(&self) -> Span {
         self.base_rtt.saturating_sub(self.base_rtt / 2)
+    }
+
+    /// A part of the round trip, and `extra`.
+    fn delay(&self, part: Part, extra: Span) -> DelaySpec {
+        let own = match (self.rtt_curve, part) {
+            (Some(_), _) => Span::ZERO,
+            (None, Part::Half) => self.base_rtt / 2,
+            (None, Part::Rest | Part::Whole) => self.rest(),
+        };
+        let curve = self.rtt_curve.map(|curve| Box::new(curve.clone().part(part)));
+        DelaySpec { curve, ..DelaySpec::constant(own + extra) }
     }
 
     /// Whether the acknowledgements of `flow` meet no others on their way, so that its access link leads to the senders.
@@ -384,26 +399,26 @@ impl Dumbbell<'_> {
         let is_direct =
             self.uplink.is_none() && self.cell_uplink().is_none() && self.impairments.up.is_none();
         let has_jitter = flow.is_upload && flow.access_jitter > Span::ZERO;
-        flow.access.is_some() && is_direct && !has_jitter
+        flow.access.is_some() && is_direct && !has_jitter && self.rtt_curve.is_none()
     }
 
     /// From `up` to the senders: one delay for all, or one for each flow that has an extra round trip.
     fn add_up(&self, stack: &mut Stack) -> NodeId {
-        let rest = self.rest();
+        let rest = |extra: Span| NodeSpec::Delay(self.delay(Part::Rest, extra));
         let has_extra = |flow: &FlowWay| flow.extra_rtt > Span::ZERO && !self.returns_alone(flow);
         if !self.flows.iter().any(has_extra) {
             stack.chain(&["up", "senders"]);
-            return stack.add_back(Place::Elsewhere, "up", NodeSpec::delay(rest));
+            return stack.add_back(Place::Elsewhere, "up", rest(Span::ZERO));
         }
         let mut rules = Rules::by(self.key()).otherwise("up-all", None);
         for (i, flow) in self.flows.iter().enumerate().filter(|(_, flow)| has_extra(flow)) {
             let name = format!("up-{i}");
-            stack.add_back(Place::Elsewhere, &name, NodeSpec::delay(rest + flow.extra_rtt));
+            stack.add_back(Place::Elsewhere, &name, rest(flow.extra_rtt));
             stack.chain(&[&name, "senders"]);
             rules = rules.route(i as u32..=i as u32, &name, None);
         }
         let up = stack.add_back(Place::Elsewhere, "up", NodeSpec::Classifier(rules));
-        stack.add_back(Place::Elsewhere, "up-all", NodeSpec::delay(rest));
+        stack.add_back(Place::Elsewhere, "up-all", rest(Span::ZERO));
         stack.chain(&["up-all", "senders"]);
         up
     }

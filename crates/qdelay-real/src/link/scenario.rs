@@ -135,6 +135,10 @@ fn settings(case: &Case) -> LinkSettings {
         link,
         qdisc,
         delay_ms: (scenario.base_rtt / 2).as_millis_f64(),
+        delay_over_time: scenario
+            .rtt_curve
+            .as_ref()
+            .map(|_| format!("half of {}", text("rtt").unwrap_or_default())),
         jitter_ms: scenario.jitter.as_millis_f64(),
         loss: 0.0,
     };

@@ -83,8 +83,8 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
         ));
     }
     // The kernel's setup has one bottleneck, and a constant delay behind it.
-    if !scenario.hops.is_empty() || !scenario.jitter.is_zero() {
-        return refuse("hops or jitter: expected none");
+    if !scenario.hops.is_empty() || !scenario.jitter.is_zero() || scenario.rtt_curve.is_some() {
+        return refuse("hops, jitter or a round trip over time: expected none");
     }
     if !scenario.impairments.is_none() {
         return refuse("loss, reordering or duplication: expected none");

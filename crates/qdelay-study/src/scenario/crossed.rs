@@ -11,6 +11,7 @@ use super::values::{Bins, Link, Qdisc, Starts, TraceName, Transport, Uplink};
 use super::{Overrides, Study};
 use crate::InputError;
 use crate::traces::Library;
+use crate::traces::delay::Delay;
 use qdelay_config::{Accept, Setting};
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
@@ -44,7 +45,7 @@ pub struct Crossed {
     /// Packet limit of the uplink's queue.
     pub uplink_limit: u64,
     /// Round-trip time without queueing and transmission.
-    pub base_rtt: Span,
+    pub rtt: Delay,
     /// Largest additional random delay behind the bottleneck; packets keep their order.
     pub jitter: Span,
     /// Number of flows in each case.
@@ -137,7 +138,7 @@ impl Crossed {
 
     fn path(&self) -> Path {
         let mut path = Path::defaults();
-        path.rtt.set(self.base_rtt, self.base_rtt);
+        path.rtt.set(self.rtt.text(), self.rtt.clone());
         path.jitter.set(self.jitter, self.jitter);
         path.uplink_limit.set(self.uplink_limit, self.uplink_limit);
         if let Some(limit) = self.limit {

@@ -9,6 +9,7 @@ use super::values::{
     Transport, Uplink,
 };
 use crate::expect::{Aggregate, Best};
+use crate::traces::delay::Delay;
 pub use qdelay_config::Settings;
 use qdelay_config::{Declared, OrNone, Table, key, table};
 use qdelay_core::{Rate, Span};
@@ -143,7 +144,7 @@ table! {
         repeat: bool = REPEAT;
         qdisc: Qdisc = key("taildrop", "Queue discipline of the bottleneck.").also(&["aqm", "queue", "scheduler"]);
         limit: Option<u64> = LIMIT.also(&["buffer", "queue_size", "queue_limit"]);
-        rtt: Span = key("10ms", "Round-trip time without queueing and transmission.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
+        rtt: Delay = key("10ms", "Round-trip time without queueing and transmission, half of it in each direction; or a delay over time, such as steps:0s@20ms+5s@60ms or trace:FILE.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
         jitter: Span = key("0s", "Largest additional random delay behind the bottleneck; packets keep their order.").within("0s", "60s");
         loss: OrNone<Loss> = key("none", "Random loss behind the bottleneck: a percentage, or a model such as gilbert-elliott:p=1%:r=25%.").also(&["drop", "packet_loss"]);
         reorder: Percent = key("0%", "Share of packets behind the bottleneck that are held for reorder_delay, so that later ones overtake them.");
@@ -166,7 +167,7 @@ table! {
         repeat: bool = REPEAT;
         qdisc: Qdisc = key("taildrop", "Queue discipline in front of the link.").also(&["aqm", "queue"]);
         limit: Option<u64> = LIMIT;
-        delay: Span = key("0s", "One-way delay behind the link, in addition to path.rtt.").within("0s", "60s").also(&["rtt", "latency"]);
+        delay: Delay = key("0s", "One-way delay behind the link, in addition to path.rtt; or a delay over time.").within("0s", "60s").also(&["rtt", "latency"]);
     }
 }
 

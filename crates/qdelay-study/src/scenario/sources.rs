@@ -1,5 +1,6 @@
 //! Links and channels of a case, and the traces that they come from.
 
+use crate::traces::delay::{BuiltDelay, Delay, Of};
 use crate::traces::{Library, TraceUsed, channel, file_of};
 use qdelay_core::component::Arguments;
 use qdelay_core::{Random, Span};
@@ -57,6 +58,17 @@ impl Sources<'_> {
         let draw = || Span::from_millis(((share * places as f64) as u64).min(places - 1));
         let place = *self.places.entry(name.to_string()).or_insert_with(draw);
         Some(place).filter(|place| !place.is_zero())
+    }
+
+    /// A delay, read from its file if it has one. A delay over time begins at a random place, as traces do.
+    pub fn delay(&mut self, delay: &Delay, of: Of) -> Result<BuiltDelay, String> {
+        let Delay::Moving(arguments) = delay else { return self.library.delay(delay, of) };
+        let found = self.library.moving_delay(arguments, of)?;
+        let Some((name, used)) = found.name.zip(found.used) else { return Ok(found.curve.into()) };
+        let (length, repeats) = (found.curve.steps().period(), found.curve.repeats());
+        let place = self.place(&name, length, repeats).unwrap_or_default();
+        self.used.entry(name).or_insert(used);
+        Ok(BuiltDelay::from(found.curve.starting_from(place)))
     }
 
     /// A radio channel, read from its file if it has one, and the place where the run begins on it.

@@ -1,12 +1,13 @@
 //! Library of traces and links for scenarios: searches several places, reads each once, and shares them among cases and threads.
 
 use super::channel::{self, FileChannel};
+use super::delay::{self, BuiltDelay, Delay, Of};
 use super::window::Window;
 use super::{Format, TraceUsed, find_shipped, link, read_with_digest, unreadable};
 use crate::links;
 use crate::scenario::build_link;
 use qdelay_core::component::Arguments;
-use qdelay_path::AnyLink;
+use qdelay_path::{AnyLink, Curve};
 use qdelay_ran::radio::Channel;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -42,6 +43,20 @@ pub struct FoundChannel {
     pub used: TraceUsed,
 }
 
+/// A delay over time from a file.
+#[derive(Clone, Debug)]
+pub struct FoundDelay {
+    /// Name of the file; `None` for steps.
+    pub name: Option<String>,
+    /// The curve.
+    pub curve: Curve,
+    /// Digest of the file.
+    pub used: Option<TraceUsed>,
+}
+
+/// Key of a cached delay: its text, and what it is the delay of.
+type DelayKey = (String, bool);
+
 /// Key of a cached channel: its text and its substitute.
 type ChannelKey = (String, Option<String>);
 
@@ -62,6 +77,7 @@ pub struct Library {
     traces: Mutex<BTreeMap<Key, Result<FoundTrace, String>>>,
     channels: Mutex<BTreeMap<ChannelKey, Result<FoundChannel, String>>>,
     links: Mutex<BTreeMap<String, Result<AnyLink, String>>>,
+    delays: Mutex<BTreeMap<DelayKey, Result<FoundDelay, String>>>,
 }
 
 impl Library {
@@ -177,6 +193,45 @@ impl Library {
         Ok(FoundChannel { name: shipped.to_string(), channel: channel::from_link_trace(trace, true), used })
     }
 
+    /// Finds a delay over time, for a key that is the delay of `of`.
+    ///
+    /// # Errors
+    /// The file is not found or cannot be read.
+    pub(crate) fn moving_delay(&self, arguments: &Arguments, of: Of) -> Result<FoundDelay, String> {
+        let key = (arguments.typed().to_string(), of == Of::RoundTrip);
+        let mut delays = lock(&self.delays);
+        if let Some(found) = delays.get(&key) {
+            return found.clone();
+        }
+        let found = self.find_delay(arguments, of);
+        delays.insert(key, found.clone());
+        found
+    }
+
+    fn find_delay(&self, arguments: &Arguments, of: Of) -> Result<FoundDelay, String> {
+        let Some(name) = delay::file(arguments)? else {
+            let curve = Curve::build(arguments).map_err(|error| error.to_string())?;
+            return Ok(FoundDelay { name: None, curve, used: None });
+        };
+        let found = self.with_found(name, |input| delay::read(arguments, of, input));
+        let Some((curve, digest)) = found? else {
+            return Err(self.nowhere(name));
+        };
+        let used = TraceUsed { digest: format!("{digest:016x}"), substitute_for: None };
+        Ok(FoundDelay { name: Some(name.to_string()), curve, used: Some(used) })
+    }
+
+    /// Builds `delay`, for an option that is the delay of `of`.
+    ///
+    /// # Errors
+    /// The file is not found or cannot be read.
+    pub fn delay(&self, delay: &Delay, of: Of) -> Result<BuiltDelay, String> {
+        match delay {
+            Delay::Constant(span) => Ok(BuiltDelay { least: *span, curve: None }),
+            Delay::Moving(arguments) => Ok(self.moving_delay(arguments, of)?.curve.into()),
+        }
+    }
+
     /// Traces and channels that have been found so far, by name.
     pub fn used(&self) -> BTreeMap<String, TraceUsed> {
         let traces: Vec<(String, TraceUsed)> = lock(&self.traces)
@@ -186,7 +241,9 @@ impl Library {
             .collect();
         let channels = lock(&self.channels);
         let channels = channels.values().flatten().map(|found| (found.name.clone(), found.used.clone()));
-        channels.chain(traces).collect()
+        let delays = lock(&self.delays);
+        let delays = delays.values().flatten().filter_map(|found| found.name.clone().zip(found.used.clone()));
+        channels.chain(traces).chain(delays).collect()
     }
 
     /// Registers `link` as the trace `name`, starting over at its end if `repeat`.

@@ -141,7 +141,7 @@ impl TwoColumns {
 }
 
 /// The two columns of a line; `None` if there are not two.
-fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
     const fn separates(byte: u8) -> bool {
         matches!(byte, b' ' | b'\t' | b',')
     }

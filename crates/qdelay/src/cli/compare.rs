@@ -4,6 +4,7 @@ use clap::Args;
 use qdelay_core::Span;
 use qdelay_study::scenario::Starts;
 use qdelay_study::scenario::declare::{Flow, Path, Run, Settings};
+use qdelay_study::traces::delay::Delay;
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -57,9 +58,9 @@ pub struct Compare {
     /// Start of the measurement of rates and delays; counts cover the whole run
     #[arg(long, value_name = "TIME", default_value = Run::defaults().warmup.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub warmup: Span,
-    /// Base round-trip time, without any queue
+    /// Base round-trip time, without any queue: 20ms, or over time: steps:0s@20ms+5s@60ms, trace:FILE (docs/scenarios.md)
     #[arg(long, value_name = "TIME", default_value = Path::defaults().rtt.default_text(), value_parser = values::round_trip, allow_hyphen_values = true)]
-    pub rtt: Span,
+    pub rtt: Delay,
     /// Largest jitter behind the bottleneck, drawn for each packet; packets keep their order
     #[arg(long, value_name = "TIME", default_value = Path::defaults().jitter.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Span,

@@ -6,6 +6,7 @@ use qdelay_core::units::parse_rate;
 use qdelay_core::{Rate, Span};
 use qdelay_emu::device::tun::OffloadMode;
 use qdelay_gateway::keys::{Down, Gateway as Carried, Up};
+use qdelay_study::traces::delay::Delay;
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -55,9 +56,9 @@ pub struct Link {
     /// Queue discipline in front of the link from the command
     #[arg(long, value_name = "QDISC", default_value = Up::defaults().qdisc.default_text())]
     pub up_qdisc: String,
-    /// Delay of each direction behind its link
-    #[arg(long, value_name = "TIME", default_value = Down::defaults().delay.default_text(), value_parser = values::span, allow_hyphen_values = true)]
-    pub delay: Span,
+    /// Delay of each direction behind its link: 20ms, or over time: steps:0s@20ms+5s@60ms, trace:FILE (docs/scenarios.md)
+    #[arg(long, value_name = "TIME", default_value = Down::defaults().delay.default_text(), value_parser = values::delay, allow_hyphen_values = true)]
+    pub delay: Delay,
     /// Largest jitter of each direction, drawn for each packet; packets keep their order
     #[arg(long, value_name = "TIME", default_value = Down::defaults().jitter.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Span,

@@ -160,7 +160,7 @@ fn crossed(options: &Compare, registry: &Registry, over_time: OverTime) -> Resul
         starts: options.starts,
         uplink: (options.uplink.clone(), uplink(options)?),
         uplink_limit: options.uplink_limit,
-        base_rtt: options.rtt,
+        rtt: options.rtt.clone(),
         jitter: options.jitter,
         flows: options.flows as u64,
         limit: options.limit,

@@ -82,7 +82,7 @@ fn sentence(options: &Compare, cases: usize) -> String {
     format!(
         "Ran {cases} of {flows} for {}{warmup}: base round trip {}, {limit}{seed},\n{uplink}{filter}.\n{}",
         options.duration,
-        options.rtt,
+        options.rtt.text(),
         few_seeds(seeds.len())
     )
 }

@@ -170,6 +170,7 @@ impl Common<'_> {
             }),
             hops: Vec::new(),
             base_rtt: self.base_rtt,
+            rtt_curve: None,
             jitter: Span::ZERO,
             impairments: Impairments::default(),
             flows: vec![FlowSpec::new(transport, parse_transport(transport)?)],

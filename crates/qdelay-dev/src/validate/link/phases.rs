@@ -163,6 +163,7 @@ mod tests {
             uplink: None,
             hops: Vec::new(),
             base_rtt: Span::from_millis(10),
+            rtt_curve: None,
             jitter: Span::ZERO,
             impairments: qdelay_sim::Impairments::default(),
             flows: vec![FlowSpec::new("cubic", parse_transport("cubic").unwrap())],

@@ -2,11 +2,12 @@
 
 use crate::links;
 use crate::scenario::component;
+use crate::traces::delay::{self, Delay};
 use qdelay_config::value::line_of_text;
 use qdelay_config::{Accept, Fault, Node};
-use qdelay_core::Rate;
-use qdelay_core::component::{Component, ComponentError, Parameter};
+use qdelay_core::component::{Component, ComponentError, Parameter, Unit};
 use qdelay_core::units::parse_rate;
+use qdelay_core::{Rate, Span};
 use qdelay_path::{LOSSES, LossModel, is_percentage};
 use serde_json::{Value as Json, json};
 
@@ -55,6 +56,39 @@ impl Accept for Loss {
     }
     fn schema(_: &Parameter) -> Json {
         json!({ "anyOf": [{ "type": "string", "pattern": r"^[0-9.]+%$" }, { "$ref": "#/$defs/loss" }] })
+    }
+}
+
+/// A delay: a time, or a delay over time.
+impl Accept for Delay {
+    const UNIT: Unit = Unit::Span;
+
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        match node.text() {
+            Some(text) if !Delay::is_constant(text) => {
+                let read = Delay::parse(text)
+                    .map_err(|error| Fault::new(node.line, path, format!("'{text}': {error}")))?;
+                Ok((text.to_string(), read))
+            }
+            None if node.table().is_some() => {
+                let arguments = component::read(&delay::components(), path, node)?;
+                delay::check(&arguments).map_err(|error| Fault::new(node.line, path, error))?;
+                Ok((arguments.typed().to_string(), Delay::Moving(arguments)))
+            }
+            _ => Span::read(parameter, path, node).map(|(text, span)| (text, Delay::Constant(span))),
+        }
+    }
+    fn meaning(&self, text: &str) -> String {
+        self.constant().map_or(text.to_string(), |span| format!("{span:?}"))
+    }
+    fn components() -> Vec<&'static Component> {
+        delay::components()
+    }
+    fn describe(_: &Parameter) -> String {
+        "time or delay".to_string()
+    }
+    fn schema(parameter: &Parameter) -> Json {
+        json!({ "anyOf": [Span::schema(parameter), { "$ref": "#/$defs/delay" }] })
     }
 }
 

@@ -75,11 +75,11 @@ impl FileChannel {
 
 const FILE: Typed<Option<&str>> =
     Typed::new("file", "", "File, searched for in the same places as traces; required.");
-const REPEAT: Typed<bool> =
+pub(super) const REPEAT: Typed<bool> =
     Typed::new("repeat", "on", "Start over at the end; off: nothing is received after it.");
 
 /// Cuts the part from [`FROM`] on, of length [`FOR`], out of a trace with this period.
-fn window<T>(
+pub(super) fn window<T>(
     arguments: &Arguments,
     period: Span,
     cut: impl FnOnce(Span, Span) -> Result<T, TraceError>,
@@ -91,7 +91,10 @@ fn window<T>(
 }
 
 /// Parses a whole file; returns the digest of the file too.
-fn parse<B: Body>(mut parser: LineParser<B>, input: &mut dyn Read) -> Result<(B::Trace, u64), String> {
+pub(super) fn parse<B: Body>(
+    mut parser: LineParser<B>,
+    input: &mut dyn Read,
+) -> Result<(B::Trace, u64), String> {
     let mut input = Digesting { input, digest: FNV_BASIS };
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {

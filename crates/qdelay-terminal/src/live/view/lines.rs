@@ -72,7 +72,9 @@ pub(super) fn heading(name: &str, direction: &DirectionSnapshot, width: usize) -
 /// Settings of a direction in the order of command-line options: link, discipline, `+` delay, `~` jitter, loss.
 fn setting(setting: &DirectionSettings) -> String {
     let mut text = format!("{} {}", setting.link, setting.qdisc);
-    if setting.delay_ms > 0.0 {
+    if let Some(delay) = &setting.delay_over_time {
+        text += &format!(" +{delay}");
+    } else if setting.delay_ms > 0.0 {
         text += &format!(" +{} ms", setting.delay_ms);
     }
     if setting.jitter_ms > 0.0 {

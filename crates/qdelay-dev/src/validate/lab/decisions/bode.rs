@@ -171,6 +171,7 @@ fn replay(scenario: &Scenario, recording: &Recording) -> Result<Seen, String> {
         bottleneck: &scenario.bottleneck,
         uplink: scenario.uplink.as_ref(),
         base_rtt: scenario.base_rtt,
+        rtt_curve: None,
         jitter: scenario.jitter,
         impairments: scenario.impairments,
         flows: &flows,
