@@ -1,6 +1,6 @@
 //! Delays as users name them: a constant, steps, or a file with a delay over time.
 
-use super::channel::{REPEAT, parse, window};
+use super::channel::{parse, window};
 use super::window::{FOR, FROM};
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::units::parse_span;
@@ -15,6 +15,7 @@ const EVERY: Typed<Span> =
     Typed::new("every", "10ms", "duration of a slot, in a file with one number in each line")
         .within("1us", "")
         .source("LeoReplayer");
+const REPEAT: Typed<bool> = Typed::new("repeat", "on", "start over at the end; off: the last delay holds");
 const SCALE: Typed<f64> = Typed::new("scale", "1", "factor on the delays").within("0.001", "1000");
 const OF: Typed<Option<&str>> = Typed::new(
     "of",
