@@ -61,7 +61,7 @@ impl Default for HarqSetting {
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub ue: u32,
-    /// Channel quality assumed at the first transmission; its MCS is kept for repetitions.
+    /// Channel quality assumed at the first transmission; its MCS and number of layers are kept for repetitions.
     pub chosen: Quality,
     /// Number of groups it fills.
     pub groups: u16,
@@ -195,19 +195,20 @@ impl HarqSetting {
         let Decoding::Snr { slope_db, combining } = self.decoding else {
             return self.loss(block.chosen, block.repeated, radio.quality(now));
         };
-        let Quality::Mcs(mcs) = block.chosen else {
+        let Quality::Rung(rung) = block.chosen else {
             return self.bler.probability(0, radio.quality(now));
         };
-        let Some((threshold_db, snr_db)) = radio.level_db(mcs, now) else { return 1.0 };
+        let Some((threshold_db, snr_db)) = radio.level_db(rung, now) else { return 1.0 };
         block.snr = combining.add(block.snr, libm::exp10(snr_db / 10.0));
         let excess_db = 10.0 * libm::log10(block.snr) - threshold_db;
         loss(slope_db, excess_db).max(self.bler.base())
     }
 
-    /// The probability that a block, repeated `repeated` times, is lost on a channel of quality `truth`.
+    /// The probability that a block, repeated `repeated` times, is lost on a channel of quality `truth`. The carrier has a fixed
+    /// number of layers, so that a rung is an MCS.
     fn loss(&self, chosen: Quality, repeated: u8, truth: Quality) -> f64 {
         let mcs = match chosen {
-            Quality::Mcs(mcs) => mcs,
+            Quality::Rung(rung) => rung.row(),
             Quality::Bytes(_) | Quality::Outage => 0,
         };
         self.bler.probability(mcs.saturating_sub(self.combining_mcs.saturating_mul(repeated)), truth)
@@ -221,7 +222,7 @@ mod tests {
     #[test]
     fn blocks_are_decoded_and_repeated_in_order() {
         let mut blocks = Blocks::default();
-        let numbers: Vec<u32> = (0..4).map(|tti| blocks.open(7, Quality::Mcs(3), 2, tti)).collect();
+        let numbers: Vec<u32> = (0..4).map(|tti| blocks.open(7, Quality::mcs(3), 2, tti)).collect();
         for &number in &numbers {
             blocks.send(number, Time::from_nanos(10 + u64::from(number)));
         }
@@ -245,7 +246,7 @@ mod tests {
     fn a_flushed_ue_loses_its_blocks_in_their_order() {
         let mut blocks = Blocks::default();
         let numbers: Vec<u32> =
-            (0..5).map(|tti| blocks.open(tti as u32 % 2, Quality::Mcs(3), 2, tti)).collect();
+            (0..5).map(|tti| blocks.open(tti as u32 % 2, Quality::mcs(3), 2, tti)).collect();
         numbers[1..].iter().for_each(|&number| blocks.send(number, Time::from_nanos(10 + u64::from(number))));
         blocks.repeat(0, 8);
         blocks.flush(0, Time::from_nanos(5));
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn a_repetition_is_easier_to_receive() {
         let harq = HarqSetting { bler: Bler::new(0.1, 2.2).unwrap(), ..HarqSetting::default() };
-        let loss = |repeated, truth| harq.loss(Quality::Mcs(12), repeated, Quality::Mcs(truth));
+        let loss = |repeated, truth| harq.loss(Quality::mcs(12), repeated, Quality::mcs(truth));
         assert_eq!((loss(0, 12), loss(1, 12)), (0.1, 0.1));
         assert_eq!(loss(1, 9), 0.1, "three steps too high, compensated by combining");
         assert!(loss(0, 9) >= loss(1, 9));

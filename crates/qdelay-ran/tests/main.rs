@@ -21,6 +21,7 @@ mod cell_slices;
 mod held_back;
 mod pdcp;
 mod radio_windows;
+mod rank;
 mod rlc_bearer;
 mod rlc_oracle;
 mod rlc_prefixes;

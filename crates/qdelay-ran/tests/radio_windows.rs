@@ -40,7 +40,8 @@ fn testbed(channel: &Channel, ttis: u64) -> (f64, f64) {
     let mut radio = channel.start(&carrier, carrier.slot(), Reported::default(), 1, "ue").unwrap();
     let (mut schemes, mut bytes) = (0, 0);
     for tti in 0..ttis {
-        let Quality::Mcs(mcs) = radio.quality(Time::ZERO + carrier.slot() * tti) else { panic!() };
+        let Quality::Rung(rung) = radio.quality(Time::ZERO + carrier.slot() * tti) else { panic!() };
+        let mcs = carrier.mcs_of(rung);
         schemes += u64::from(mcs);
         bytes += u64::from(carrier.block_bytes(mcs, Control::TESTBED.data_prbs(tti, 25)) - 3);
     }

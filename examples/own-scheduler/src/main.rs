@@ -64,7 +64,7 @@ impl ChannelModel for Tunnel {
             let gap = self.draw();
             self.next += self.length + gap;
         }
-        if now >= self.next { Quality::Outage } else { Quality::Mcs(20) }
+        if now >= self.next { Quality::Outage } else { Quality::mcs(20) }
     }
 }
 

@@ -5,7 +5,8 @@ use super::component::Link;
 use super::drx::{Drx, DrxSetting};
 use super::handover::HandoverSetting;
 use crate::harq::Block;
-use crate::radio::Radio;
+use crate::radio::{Quality, Radio};
+use crate::tables::Carrier;
 use qdelay_core::{Span, Time};
 
 /// Statistics of a UE's blocks, and of its time, since the beginning of the run.
@@ -17,6 +18,8 @@ pub struct AirUsage {
     pub lost: u64,
     /// Sum over these blocks (`blocks`) of the offset of outer-loop link adaptation, dB.
     pub offsets_db: f64,
+    /// Sum over these blocks of their layers; 0 without rank adaptation.
+    pub layers: u64,
     /// Time asleep.
     pub asleep: Span,
     /// Handovers that began.
@@ -33,6 +36,7 @@ impl AirUsage {
             blocks: self.blocks - earlier.blocks,
             lost: self.lost - earlier.lost,
             offsets_db: self.offsets_db - earlier.offsets_db,
+            layers: self.layers - earlier.layers,
             asleep: self.asleep - earlier.asleep,
             handovers: self.handovers - earlier.handovers,
             interrupted: self.interrupted - earlier.interrupted,
@@ -112,13 +116,16 @@ impl Ue {
         self.air.as_ref().is_some_and(|air| air.is_silent(now))
     }
 
-    /// Counts the first transmission of `block`, which was decoded or lost.
+    /// Counts the first transmission of `block`, which was decoded or lost on `carrier`.
     #[inline]
-    pub(super) fn answered(&mut self, link: &mut Link, block: &Block) {
+    pub(super) fn answered(&mut self, link: &mut Link, block: &Block, carrier: &Carrier) {
         if let Some(air) = &mut self.air {
             air.usage.blocks += 1;
             air.usage.lost += u64::from(block.is_lost);
             air.usage.offsets_db += link.radio.offset_db();
+            if let (true, Quality::Rung(rung)) = (carrier.adapts_rank(), block.chosen) {
+                air.usage.layers += u64::from(carrier.rank_of(rung));
+            }
         }
         link.radio.answered(block.chosen, block.is_lost);
     }

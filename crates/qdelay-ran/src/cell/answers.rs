@@ -1,5 +1,6 @@
 //! Outcomes of transport blocks: decoding or loss, and the reaction of the cell.
 
+use super::component::Component;
 use super::host::Output;
 use super::{Cell, Source};
 use qdelay_core::Time;
@@ -58,7 +59,8 @@ impl Cell {
             // Idle TTIs up to now are counted with the old offset, before link adaptation changes it.
             self.count_idle(self.clock.from(now));
         }
-        self.ues[ue].answered(&mut self.carrier.links[ue], self.carrier.blocks.get(number));
+        let Component { links, blocks, grid, .. } = &mut self.carrier;
+        self.ues[ue].answered(&mut links[ue], blocks.get(number), &grid.carrier);
     }
 
     /// The first TTI that can react to the outcome of a block of TTI `tti`.

@@ -7,6 +7,7 @@ use super::account::{Account, Clock, Idle};
 use crate::harq::Blocks;
 use crate::mac::{Grid, State};
 use crate::radio::{Quality, Radio};
+use crate::tables::{Carrier, Rung};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use qdelay_core::{Random, Time};
@@ -79,11 +80,22 @@ impl Component {
 
     /// Mean over the UEs of the MCS by which the scheduler assesses their channels at `now`; `None` if none has an MCS.
     pub fn mcs(&self, now: Time) -> Option<f64> {
+        self.mean_of(now, |carrier, rung| carrier.mcs_of(rung))
+    }
+
+    /// The same of the rank; `None` without rank adaptation.
+    pub fn rank(&self, now: Time) -> Option<f64> {
+        let of = |carrier: &Carrier, rung| carrier.rank_of(rung);
+        self.grid.carrier.adapts_rank().then(|| self.mean_of(now, of)).flatten()
+    }
+
+    /// Mean of a number of the UEs' known rungs.
+    fn mean_of(&self, now: Time, number: impl Fn(&Carrier, Rung) -> u8) -> Option<f64> {
         let known = self.links.iter().filter_map(|link| match link.radio.clone().known(now) {
-            Quality::Mcs(mcs) => Some(f64::from(mcs)),
+            Quality::Rung(rung) => Some(f64::from(number(&self.grid.carrier, rung))),
             Quality::Bytes(_) | Quality::Outage => None,
         });
-        let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), mcs| (sum + mcs, count + 1));
+        let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), number| (sum + number, count + 1));
         (count > 0).then(|| sum / f64::from(count))
     }
 }

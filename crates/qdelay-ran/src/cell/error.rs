@@ -53,6 +53,8 @@ pub enum CellError {
         /// The error of the pattern.
         error: RadioError,
     },
+    /// Loss by steps of the MCS on a carrier with rank adaptation, whose ranks have no common steps.
+    RankBySteps,
     /// A scheduler that decides by delay, or a guaranteed bit rate, in a cell with slices.
     DelayOfSlice,
     /// The guaranteed bit rates up to that of a bearer need more than the cell has.
@@ -192,6 +194,9 @@ impl fmt::Display for CellError {
                 "time division duplex needs TTIs of one slot, {slot}; found a TTI of {tti}"
             ),
             CellError::Tdd { error } => write!(f, "{error}"),
+            CellError::RankBySteps => f.write_str(
+                "with rank adaptation steps of the MCS do not say how far a block is above its channel: ranks differ; expected the decoding snr, which decides by SNR",
+            ),
             CellError::DelayOfSlice => f.write_str(
                 "a cell with slices supports neither schedulers by delay (mlwdf, exp_pf, edf) nor guaranteed bit rates; expected another scheduler, and no gbr",
             ),

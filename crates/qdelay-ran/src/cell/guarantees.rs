@@ -96,7 +96,7 @@ impl Guarantees {
             let (first, mut bits) = (buckets.len(), 0);
             let mcs = match ue.channel.start(carrier, setting.tti, Reported::default(), 0, "") {
                 Ok(mut radio) if ue.channel.is_constant() => match radio.quality(Time::ZERO) {
-                    Quality::Mcs(mcs) => mcs,
+                    Quality::Rung(rung) => carrier.mcs_of(rung),
                     Quality::Bytes(_) | Quality::Outage => carrier.mcs_max(),
                 },
                 _ => carrier.mcs_max(),

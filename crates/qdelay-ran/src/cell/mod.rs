@@ -431,6 +431,17 @@ impl Cell {
         self.carrier.mcs(now)
     }
 
+    /// Mean over the UEs of the rank, which is the number of layers, with which the scheduler sends to them at `now`, as in
+    /// [`Cell::mcs`]; `None` without rank adaptation.
+    pub fn rank(&self, now: Time) -> Option<f64> {
+        self.carrier.rank(now)
+    }
+
+    /// Returns true if the carrier has rank adaptation.
+    pub fn adapts_rank(&self) -> bool {
+        self.carrier.grid.carrier.adapts_rank()
+    }
+
     /// Counts the TTIs before `until` that have not been counted, in which no UE had data.
     fn count_idle(&mut self, until: u64) {
         if let Some(slicing) = &mut self.slicing {

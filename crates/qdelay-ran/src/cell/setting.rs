@@ -418,6 +418,9 @@ impl CellSetting {
         if self.ues.is_empty() {
             return Err(CellError::NoUe);
         }
+        if self.carrier.adapts_rank() && self.harq.decoding == Decoding::Steps {
+            return Err(CellError::RankBySteps);
+        }
         if self.partition.is_some() && self.slots() > 1 && self.control != Control::NONE {
             return Err(CellError::Partition { tti: self.tti });
         }

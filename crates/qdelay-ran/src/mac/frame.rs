@@ -149,11 +149,11 @@ impl Frame<'_> {
     #[inline]
     pub fn bytes(&self, quality: Quality, prbs: Prbs) -> u64 {
         let bytes = match quality {
-            Quality::Mcs(mcs) => {
+            Quality::Rung(rung) => {
                 let carrier = self.carrier;
-                let mut bytes = self.full_slots * u64::from(carrier.block_bytes(mcs, prbs.full));
+                let mut bytes = self.full_slots * u64::from(carrier.rung_bytes(rung, prbs.full));
                 if self.reduced_slots > 0 {
-                    bytes += self.reduced_slots * u64::from(carrier.block_bytes(mcs, prbs.reduced));
+                    bytes += self.reduced_slots * u64::from(carrier.rung_bytes(rung, prbs.reduced));
                 }
                 bytes
             }
@@ -188,11 +188,11 @@ impl Frame<'_> {
             return 0;
         }
         let most = self.groups().saturating_sub(at);
-        if let Quality::Mcs(mcs) = quality
+        if let Quality::Rung(rung) = quality
             && (self.full_slots, self.reduced_slots, self.grid.unit) == (1, 0, SizeUnit::Bytes)
         {
             // The usual TTI of one slot: bytes by number of resource blocks are one row of a table.
-            let (row, size) = (self.carrier.blocks_bytes(mcs), self.carrier.rbg_prbs());
+            let (row, size) = (self.carrier.blocks_bytes(rung), self.carrier.rbg_prbs());
             let from = (usize::from(at) * usize::from(size)).min(usize::from(self.all.full));
             let carried = |groups: u16| {
                 let to = usize::from(at + groups) * usize::from(size);
@@ -273,7 +273,7 @@ mod tests {
         let one = grid(25, 1, control(), SizeUnit::Bytes);
         let all = |grid: &Grid, tti| {
             let frame = grid.frame(tti);
-            frame.bytes(Quality::Mcs(20), frame.all())
+            frame.bytes(Quality::mcs(20), frame.all())
         };
         assert_eq!(all(&many, 0), (0..10).map(|slot| all(&one, slot)).sum());
     }
@@ -296,7 +296,7 @@ mod tests {
         ) {
             let control = Control::new(10, 0, 2, 4).unwrap();
             let grid = grid(prbs, slots, control, SizeUnit::Bytes);
-            let (frame, quality) = (grid.frame(tti), Quality::Mcs(mcs));
+            let (frame, quality) = (grid.frame(tti), Quality::mcs(mcs));
             prop_assume!(at < frame.groups());
             let found = frame.groups_for(quality, at, bytes);
             let first = (0..=frame.groups() - at)

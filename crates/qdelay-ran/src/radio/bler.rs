@@ -52,19 +52,19 @@ impl Bler {
         self.base
     }
 
-    /// The probability that a block sent with the MCS `chosen` is lost on a channel of quality `truth`. The base rate for
-    /// [`Quality::Bytes`], which has no MCS; 1 in an outage.
+    /// The probability that a block sent with the MCS `chosen` is lost on a channel of quality `truth`, on a carrier
+    /// with a fixed number of layers. The base rate for [`Quality::Bytes`], which has no MCS; 1 in an outage.
     pub fn probability(&self, chosen: u8, truth: Quality) -> f64 {
         match truth {
             Quality::Outage => 1.0,
-            Quality::Mcs(mcs) if chosen > mcs => {
+            Quality::Rung(rung) if chosen > rung.row() => {
                 let defined = libm::log(DEFINED / (1.0 - DEFINED));
-                let odds = libm::exp(defined + self.slope * f64::from(chosen - mcs));
+                let odds = libm::exp(defined + self.slope * f64::from(chosen - rung.row()));
                 // For infinite odds the probability is one.
                 let lost = if odds.is_finite() { odds / (1.0 + odds) } else { 1.0 };
                 lost.max(self.base)
             }
-            Quality::Mcs(_) | Quality::Bytes(_) => self.base,
+            Quality::Rung(_) | Quality::Bytes(_) => self.base,
         }
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_loss_is_the_base_then_half_then_nine_of_ten() {
         let bler = Bler::new(0.05, Bler::SLOPE).unwrap();
-        let at = |chosen| bler.probability(chosen, Quality::Mcs(10));
+        let at = |chosen| bler.probability(chosen, Quality::mcs(10));
         assert_eq!([at(0), at(9), at(10)], [0.05; 3]);
         assert!((at(11) - 0.5).abs() < 0.01 && (at(12) - 0.9).abs() < 0.01 && at(13) > 0.98);
         assert!((10..=28).map(at).is_sorted() && at(28) <= 1.0);
@@ -87,10 +87,10 @@ mod tests {
     #[test]
     fn the_loss_stays_between_its_base_and_one() {
         let bler = Bler::new(0.8, 1e300).unwrap();
-        assert_eq!(bler.probability(1, Quality::Mcs(0)), 1.0);
+        assert_eq!(bler.probability(1, Quality::mcs(0)), 1.0);
         let bler = Bler::new(0.8, 1e-9).unwrap();
-        assert_eq!(bler.probability(1, Quality::Mcs(0)), 0.8);
-        assert_eq!(Bler::NONE.probability(5, Quality::Mcs(5)), 0.0);
+        assert_eq!(bler.probability(1, Quality::mcs(0)), 0.8);
+        assert_eq!(Bler::NONE.probability(5, Quality::mcs(5)), 0.0);
     }
 
     #[test]

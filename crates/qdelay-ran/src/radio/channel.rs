@@ -5,7 +5,7 @@ use super::olla::{Olla, OllaSetting};
 use super::quality::Quality;
 use super::thresholds::Thresholds;
 use super::{Channel, Process, RadioError, Walk as _};
-use crate::tables::Carrier;
+use crate::tables::{Carrier, Rung};
 use alloc::boxed::Box;
 use qdelay_core::{Span, Time};
 
@@ -24,7 +24,8 @@ impl Channel {
     /// UE needs its own name.
     ///
     /// # Errors
-    /// An MCS, a CQI or a mapping that the carrier does not have; fading parameters out of range; a TTI of zero.
+    /// An MCS, a CQI or a mapping that the carrier does not have; a channel without an SNR on a carrier with rank adaptation;
+    /// fading parameters out of range; a TTI of zero.
     pub fn start(
         &self,
         carrier: &Carrier,
@@ -35,6 +36,9 @@ impl Channel {
     ) -> Result<Radio, RadioError> {
         if tti.is_zero() {
             return Err(RadioError::Span { what: "TTI", found: tti, expected: "above 0" });
+        }
+        if carrier.adapts_rank() && !self.has_snr() {
+            return Err(RadioError::Rank);
         }
         let source = self.source(carrier, seed, name)?;
         let known = match &source {
@@ -83,7 +87,7 @@ impl Radio {
         Radio { place, ..self }
     }
 
-    /// The same channel with the SNR of each MCS of `carrier`, at which `share` of Shannon's bound is
+    /// The same channel with the SNR of each rung of `carrier`, at which `share` of Shannon's bound is
     /// reached; and with outer-loop link adaptation, if any.
     #[must_use]
     pub(crate) fn with_levels(self, carrier: &Carrier, share: f64, olla: Option<OllaSetting>) -> Radio {
@@ -100,28 +104,27 @@ impl Radio {
         }
     }
 
-    /// The threshold of `mcs`, and the channel's SNR in the TTI that begins at `now`, both in dB: a block is
+    /// The threshold of `rung`, and the channel's SNR in the TTI that begins at `now`, both in dB: a block is
     /// received the better the more the SNR exceeds the threshold. `None` in an outage, and on a channel of
     /// bytes. For a channel with levels.
-    pub(crate) fn level_db(&mut self, mcs: u8, now: Time) -> Option<(f64, f64)> {
+    pub(crate) fn level_db(&mut self, rung: Rung, now: Time) -> Option<(f64, f64)> {
         let (quality, own) = (self.quality(now), self.snr_db(now));
         let levels = self.levels.as_ref()?;
         let snr_db = match (own, quality) {
             (Some(snr_db), _) => snr_db,
-            (None, Quality::Mcs(channel)) => levels.thresholds.db(channel),
+            (None, Quality::Rung(channel)) => levels.thresholds.db(channel),
             (None, Quality::Bytes(_) | Quality::Outage) => return None,
         };
-        Some((levels.thresholds.db(mcs), snr_db))
+        Some((levels.thresholds.db(rung), snr_db))
     }
 
     /// Tells link adaptation if the first transmission of a block that was sent with `chosen` was lost.
     #[inline]
     pub(crate) fn answered(&mut self, chosen: Quality, is_lost: bool) {
-        if let (Some(levels), Quality::Mcs(mcs)) = (&mut self.levels, chosen) {
-            let mcs_max = levels.thresholds.mcs_max();
-            if let Some(olla) = &mut levels.olla {
-                olla.answered(mcs, mcs_max, is_lost);
-            }
+        if let (Some(levels), Quality::Rung(rung)) = (&mut self.levels, chosen)
+            && let Some(olla) = &mut levels.olla
+        {
+            olla.answered(rung, levels.thresholds.ends(rung), is_lost);
         }
     }
 
@@ -171,7 +174,7 @@ impl Radio {
     }
 
     /// The quality by which the scheduler decides in the TTI that begins at `now`: the reported one, with the
-    /// MCS corrected by outer-loop link adaptation. Times must not decrease from call to call.
+    /// MCS corrected by outer-loop link adaptation, and the rank as reported. Times must not decrease from call to call.
     #[inline]
     pub fn known(&mut self, now: Time) -> Quality {
         if self.is_plain { self.quality(now) } else { self.assessed(now) }
@@ -181,9 +184,9 @@ impl Radio {
         let reported = self.reported(now);
         match (&self.levels, reported) {
             (None, _) => reported,
-            (Some(levels), Quality::Mcs(mcs)) => {
-                let chosen = levels.olla.as_ref().map_or(mcs, |olla| olla.chosen(&levels.thresholds, mcs));
-                Quality::Mcs(chosen)
+            (Some(levels), Quality::Rung(rung)) => {
+                let chosen = levels.olla.as_ref().map_or(rung, |olla| olla.chosen(&levels.thresholds, rung));
+                Quality::Rung(chosen)
             }
             (Some(_), Quality::Bytes(_) | Quality::Outage) => reported,
         }
@@ -239,7 +242,7 @@ mod tests {
     }
     fn mcs(quality: Quality) -> i32 {
         match quality {
-            Quality::Mcs(mcs) => i32::from(mcs),
+            Quality::Rung(rung) => i32::from(lte().mcs_of(rung)),
             _ => -1,
         }
     }
@@ -247,10 +250,10 @@ mod tests {
     #[test]
     fn constant_channels_have_one_quality() {
         let constant = |channel: Channel| start(&channel, Reported::default()).quality(ms(7));
-        assert_eq!(constant(Channel::Mcs(Mcs(28))), Quality::Mcs(28));
+        assert_eq!(constant(Channel::Mcs(Mcs(28))), Quality::mcs(28));
         let cqi = |mapping| constant(Channel::Cqi(Cqi { cqi: 12, mapping }));
-        assert_eq!((cqi(None), cqi(Some(CqiToMcs::Efficiency))), (Quality::Mcs(23), Quality::Mcs(22)));
-        assert_eq!(cqi(Some(CqiToMcs::ThesisEmulator)), Quality::Mcs(21));
+        assert_eq!((cqi(None), cqi(Some(CqiToMcs::Efficiency))), (Quality::mcs(23), Quality::mcs(22)));
+        assert_eq!(cqi(Some(CqiToMcs::ThesisEmulator)), Quality::mcs(21));
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Clone for CustomWalk {
 impl Walk for CustomWalk {
     fn quality_at(&mut self, now: Time) -> Quality {
         match self.channel.quality(now) {
-            Quality::Mcs(mcs) => Quality::Mcs(mcs.min(self.mcs_max)),
+            Quality::Rung(rung) => Quality::mcs(rung.row().min(self.mcs_max)),
             other => other,
         }
     }

@@ -82,6 +82,16 @@ macro_rules! channels {
                 }
             }
 
+            /// Returns true if the quality follows from an SNR.
+            pub(crate) fn has_snr(&self) -> bool {
+                match self {
+                    $(Channel::$Channel(channel) => channel.has_snr(),)+
+                    $(Channel::$Recorded(channel) => channel.has_snr(),)*
+                    $(Channel::$Bytes(_) => false,)*
+                    Channel::Custom(channel) => channel.has_snr(),
+                }
+            }
+
             /// Share of Shannon's bound that the channel reaches.
             pub(crate) fn share(&self) -> f64 {
                 match self {

@@ -21,6 +21,8 @@ pub enum RadioError {
     },
     /// A mapping from CQI to MCS that was made for LTE, on an NR carrier.
     Mapping,
+    /// A channel without an SNR, on a carrier with rank adaptation.
+    Rank,
     /// A number out of its range.
     Number {
         /// Name of the number.
@@ -51,6 +53,9 @@ impl fmt::Display for RadioError {
             RadioError::Mapping => {
                 f.write_str("the mappings oai and thesis are made for LTE; expected efficiency on NR")
             }
+            RadioError::Rank => f.write_str(
+                "the channel has no SNR, by which rank adaptation chooses the number of layers; expected fading, such as fading:snr=20:fast=none, or no rank adaptation",
+            ),
             RadioError::Number { what, found, expected } => {
                 write!(f, "the {what} is {found}; expected {expected}")
             }

@@ -8,7 +8,8 @@
 //!   processes too, with a shorter memory.
 //!
 //! The CQI is the highest whose spectral efficiency is not above `share * log2(1 + SNR)`, the attenuated Shannon bound of TR
-//! 36.942 Annex A; below that of CQI 1 nothing is received. A share of 0.75 puts CQI 1 at -8 dB and CQI 15 at 22 dB, where
+//! 36.942 Annex A; below that of CQI 1 nothing is received. On a carrier with rank adaptation the SNR is that of one receive
+//! antenna with all power, and a rank comes with the CQI ([`rank`](super::rank)). A share of 0.75 puts CQI 1 at -8 dB and CQI 15 at 22 dB, where
 //! link simulations have about -7 and 23.
 //!
 //! | parameter | unit | meaning |
@@ -28,7 +29,8 @@
 //! averages out on wide carriers: use `fast=none` there. Rayleigh fading's correlation decays exponentially instead of as a
 //! Bessel function (Clarke's model).
 
-use super::schemes::{MAPPING, Schemes, mapping, quality_for_cqi, schemes};
+use super::rank::Reports;
+use super::schemes::{MAPPING, mapping, schemes};
 use super::{Declared, Named, Quality, RadioError, Walk};
 use crate::tables::{Carrier, CqiToMcs};
 use alloc::boxed::Box;
@@ -125,11 +127,6 @@ impl Fading {
         }
         Ok(())
     }
-
-    /// The lowest SNR (as a ratio) of CQI 1 to 15.
-    fn thresholds(&self, carrier: &Carrier) -> [f64; 15] {
-        core::array::from_fn(|at| libm::exp2(carrier.cqi_efficiency(at as u8 + 1) / self.share) - 1.0)
-    }
 }
 
 impl Named for Fading {
@@ -152,11 +149,14 @@ impl Declared for Fading {
 
     fn start(&self, carrier: &Carrier, seed: u64, name: &str) -> Result<FadedCqi, RadioError> {
         self.check()?;
-        let faded = Box::new(Faded::new(self, carrier, seed, name));
-        Ok(FadedCqi(faded, schemes(carrier, self.mapping)?))
+        let reports = Reports::new(carrier, self.share, &schemes(carrier, self.mapping)?);
+        Ok(FadedCqi(Box::new(Faded::new(self, reports, seed, name))))
     }
     fn is_constant(&self) -> bool {
         false
+    }
+    fn has_snr(&self) -> bool {
+        true
     }
     fn share(&self) -> f64 {
         self.share
@@ -165,14 +165,14 @@ impl Declared for Fading {
 
 /// The quality for the CQI of a fading channel.
 #[derive(Clone, Debug)]
-pub(crate) struct FadedCqi(Box<Faded>, Schemes);
+pub(crate) struct FadedCqi(Box<Faded>);
 
 impl Walk for FadedCqi {
     fn quality_at(&mut self, now: Time) -> Quality {
-        quality_for_cqi(&self.1, self.0.cqi(now))
+        self.0.quality(now)
     }
     fn snr_db(&mut self, now: Time) -> Option<f64> {
-        self.0.cqi(now);
+        self.0.quality(now);
         Some(10.0 * libm::log10(self.0.snr()))
     }
 }
@@ -181,7 +181,7 @@ impl Walk for FadedCqi {
 #[derive(Clone, Debug)]
 pub(super) struct Faded {
     fading: Fading,
-    thresholds: [f64; 15],
+    reports: Reports,
     random: Random,
     /// Coefficients by which each process is carried over from block to block.
     keep_shadow: Keep,
@@ -189,10 +189,10 @@ pub(super) struct Faded {
     /// Standard normal processes: shadowing, and both parts of the amplitude.
     shadow: f64,
     amplitude: [f64; 2],
-    /// Number of the block of the current state; `next_block`: beginning of the next one; `cqi`: its CQI.
+    /// Number of the block of the current state; `next_block`: beginning of the next one; `quality`: that of the block.
     block: u64,
     next_block: Time,
-    cqi: u8,
+    quality: Quality,
 }
 
 /// Coefficients of a process from one block to the next.
@@ -210,13 +210,13 @@ impl Keep {
 }
 
 impl Faded {
-    pub(super) fn new(fading: &Fading, carrier: &Carrier, seed: u64, name: &str) -> Faded {
+    pub(super) fn new(fading: &Fading, reports: Reports, seed: u64, name: &str) -> Faded {
         let mut random = Random::derive(seed, name, "fading");
         let keep = |memory: Span| Keep::new(libm::exp(-fading.block.as_secs_f64() / memory.as_secs_f64()));
         let (shadow, amplitude) = (random.normal(), [random.normal(), random.normal()]);
         let mut faded = Faded {
             fading: *fading,
-            thresholds: fading.thresholds(carrier),
+            reports,
             random,
             keep_shadow: keep(fading.memory),
             keep_fast: keep(fading.coherence),
@@ -224,9 +224,9 @@ impl Faded {
             amplitude,
             block: 0,
             next_block: Time::ZERO + fading.block,
-            cqi: 0,
+            quality: Quality::Outage,
         };
-        faded.cqi = faded.now();
+        faded.quality = faded.reports.at(faded.snr());
         faded
     }
 
@@ -239,16 +239,10 @@ impl Faded {
         slow * fast
     }
 
-    /// The CQI of the block; 0 where nothing is received.
-    fn now(&self) -> u8 {
-        let snr = self.snr();
-        self.thresholds.partition_point(|&least| least <= snr) as u8
-    }
-
-    /// The CQI at `now`; 0 where nothing is received.
-    pub(super) fn cqi(&mut self, now: Time) -> u8 {
+    /// The quality at `now`.
+    pub(super) fn quality(&mut self, now: Time) -> Quality {
         if now < self.next_block {
-            return self.cqi;
+            return self.quality;
         }
         let block = now.as_nanos() / self.fading.block.as_nanos().max(1);
         let mut step = |state: &mut f64, keep: Keep| {
@@ -265,8 +259,8 @@ impl Faded {
         }
         // A span saturates at the end of time, which is never reached.
         self.next_block = Time::ZERO + self.fading.block * self.block.saturating_add(1);
-        self.cqi = self.now();
-        self.cqi
+        self.quality = self.reports.at(self.snr());
+        self.quality
     }
 }
 
@@ -278,12 +272,22 @@ mod tests {
     fn carrier() -> Carrier {
         Carrier::lte(25).unwrap()
     }
+    fn faded(fading: &Fading, seed: u64, name: &str) -> Faded {
+        let schemes = schemes(&carrier(), fading.mapping).unwrap();
+        Faded::new(fading, Reports::new(&carrier(), fading.share, &schemes), seed, name)
+    }
+    /// The CQI of a quality; 0 in an outage. Each CQI of LTE has its own MCS.
+    fn cqi(quality: Quality) -> u8 {
+        let Quality::Rung(rung) = quality else { return 0 };
+        let is_meant = |cqi: &u8| carrier().mcs(CqiToMcs::Oai, *cqi) == Some(carrier().mcs_of(rung));
+        (1..=15).find(is_meant).unwrap()
+    }
     fn blocks(fading: &Fading, count: u64) -> Vec<f64> {
-        let mut faded = Faded::new(fading, &carrier(), 1, "ue");
+        let mut faded = faded(fading, 1, "ue");
         let at = |n: u64| Time::ZERO + fading.block * n;
         (0..count)
             .map(|n| {
-                faded.cqi(at(n));
+                faded.quality(at(n));
                 faded.snr()
             })
             .collect()
@@ -296,17 +300,17 @@ mod tests {
     #[test]
     fn thresholds_are_where_the_cqi_changes() {
         let carrier = carrier();
-        let thresholds = Fading::default().thresholds(&carrier);
+        let thresholds: Vec<f64> =
+            (1..=15).map(|cqi| 2_f64.powf(carrier.cqi_efficiency(cqi) / 0.75) - 1.0).collect();
         assert!(thresholds.is_sorted());
-        for (cqi, snr) in (1..).zip(thresholds) {
-            let bound = 0.75 * libm::log2(1.0 + snr);
-            assert!((bound - carrier.cqi_efficiency(cqi)).abs() < 1e-9);
+        for (at_least, &snr) in (1..).zip(&thresholds) {
             let snr_db = 10.0 * libm::log10(snr);
             let constant = Fading { deviation_db: 0.0, rayleigh: false, ..Fading::default() };
             let at = |off: f64| {
-                Faded::new(&Fading { snr_db: snr_db + off, ..constant }, &carrier, 1, "ue").cqi(Time::ZERO)
+                let fading = Fading { snr_db: snr_db + off, ..constant };
+                cqi(faded(&fading, 1, "ue").quality(Time::ZERO))
             };
-            assert_eq!((at(0.001), at(-0.001)), (cqi, cqi - 1));
+            assert_eq!((at(0.001), at(-0.001)), (at_least, at_least - 1));
         }
         let db = |snr: f64| 10.0 * libm::log10(snr);
         assert!((db(thresholds[0]) + 8.2).abs() < 0.1, "{}", db(thresholds[0]));
@@ -349,9 +353,9 @@ mod tests {
     fn the_state_does_not_depend_on_earlier_queries() {
         let fading = Fading::default();
         let ask = |seed, name, every: u64| -> Vec<u8> {
-            let mut faded = Faded::new(&fading, &carrier(), seed, name);
+            let mut faded = faded(&fading, seed, name);
             let at = |n: u64| Time::from_nanos(n * 1_000_000);
-            (0..10_000).step_by(every as usize).map(|n| faded.cqi(at(n))).collect()
+            (0..10_000).step_by(every as usize).map(|n| cqi(faded.quality(at(n)))).collect()
         };
         let each = ask(1, "a", 1);
         let some: Vec<u8> = each.iter().copied().step_by(137).collect();
@@ -366,7 +370,7 @@ mod tests {
         let fading = Fading { deviation_db: 0.0, rayleigh: false, ..Fading::default() };
         assert!(blocks(&fading, 100).iter().all(|snr| (10.0 * libm::log10(*snr) - 15.0).abs() < 1e-9));
         let deep = Fading { snr_db: -20.0, ..fading };
-        assert_eq!(Faded::new(&deep, &carrier(), 1, "ue").cqi(Time::ZERO), 0);
+        assert_eq!(faded(&deep, 1, "ue").quality(Time::ZERO), Quality::Outage);
     }
 
     #[test]

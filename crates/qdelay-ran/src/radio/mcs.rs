@@ -32,7 +32,7 @@ impl Declared for Mcs {
     fn start(&self, carrier: &Carrier, _: u64, _: &str) -> Result<Constant, RadioError> {
         match self.0 > carrier.mcs_max() {
             true => Err(RadioError::Mcs { found: self.0, max: carrier.mcs_max() }),
-            false => Ok(Constant(Quality::Mcs(self.0))),
+            false => Ok(Constant(Quality::mcs(self.0))),
         }
     }
     fn is_constant(&self) -> bool {

@@ -19,6 +19,7 @@ mod fading;
 mod mcs;
 mod olla;
 mod quality;
+mod rank;
 mod schemes;
 mod steps;
 mod tdd;
@@ -77,6 +78,11 @@ pub(crate) trait Declared {
 
     /// Returns true if the quality is the same in every TTI.
     fn is_constant(&self) -> bool;
+
+    /// Returns true if the quality follows from an SNR, so that a rank can follow from it too.
+    fn has_snr(&self) -> bool {
+        false
+    }
 
     /// Share of Shannon's bound that the channel reaches.
     fn share(&self) -> f64 {

@@ -5,7 +5,8 @@
 //! target)`, one that is not lowers it by `step` (Sampath, Kumar and Holtzman, "On setting reverse link
 //! target SIR in a CDMA system", VTC 1997; Pedersen et al., "Frequency domain scheduling for OFDMA with
 //! limited and noisy channel feedback", VTC 2007 Fall, for blocks). A block is sent with the highest MCS
-//! whose threshold is not above that of the reported MCS plus the offset.
+//! whose threshold is not above that of the reported MCS plus the offset. With rank adaptation the block has the reported
+//! rank, and the ends of the table below are the lowest and the highest MCS of that rank; the offset is the same for all ranks.
 //!
 //! The steps up and down cancel where a share of `target` of the first transmissions is lost. While the
 //! offset is not at its limit nor the MCS at the end of its table, the share lost among `n` blocks thus
@@ -20,7 +21,8 @@
 //! * The offset is added in dB to the threshold of the reported MCS. A report is a CQI, whose steps are about
 //!   2 dB apart.
 
-use super::thresholds::Thresholds;
+use super::thresholds::{Ends, Thresholds};
+use crate::tables::Rung;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 
 const TARGET: Typed<f64> = Typed::new("target", "10%", "target share of lost first transmissions")
@@ -87,17 +89,16 @@ impl Olla {
         self.offset_db
     }
 
-    /// The MCS with which a block is sent if `mcs` is reported.
-    pub fn chosen(&self, thresholds: &Thresholds, mcs: u8) -> u8 {
-        thresholds.highest(thresholds.db(mcs) + self.offset_db)
+    /// The rung with which a block is sent if `rung` is reported.
+    pub fn chosen(&self, thresholds: &Thresholds, rung: Rung) -> Rung {
+        thresholds.highest(rung, thresholds.db(rung) + self.offset_db)
     }
 
-    /// Adjusts the offset by the first transmission of a block of `mcs`, which was lost or not; `mcs_max` is
-    /// the highest MCS.
-    pub fn answered(&mut self, mcs: u8, mcs_max: u8, is_lost: bool) {
+    /// Adjusts the offset by the first transmission of a block of `rung`, which was lost or not; `ends` are those of its rank.
+    pub fn answered(&mut self, rung: Rung, ends: Ends, is_lost: bool) {
         let offset = match is_lost {
-            true if mcs > 0 => self.offset_db - self.down_db,
-            false if mcs < mcs_max => self.offset_db + self.up_db,
+            true if rung != ends.lowest => self.offset_db - self.down_db,
+            false if rung != ends.highest => self.offset_db + self.up_db,
             _ => return,
         };
         self.offset_db = offset.clamp(-self.limit_db, self.limit_db);
@@ -110,6 +111,8 @@ mod tests {
     use super::*;
     use crate::tables::Carrier;
 
+    const ENDS: Ends = Ends { lowest: Rung::of_mcs(0), highest: Rung::of_mcs(28) };
+
     fn olla(text: &str) -> Olla {
         Olla::new(OllaSetting::build(&Arguments::parse(ADAPTATIONS, text).unwrap()))
     }
@@ -118,30 +121,33 @@ mod tests {
     fn acknowledgements_raise_and_losses_lower_the_offset() {
         let mut olla = olla("olla:target=20%:step=1:limit=2");
         for _ in 0..4 {
-            olla.answered(5, 28, false);
+            olla.answered(Rung::of_mcs(5), ENDS, false);
         }
         assert!((olla.offset_db() - 1.0).abs() < 1e-12, "four acknowledgements are a step");
-        olla.answered(5, 28, true);
+        olla.answered(Rung::of_mcs(5), ENDS, true);
         assert!(olla.offset_db().abs() < 1e-12);
         for _ in 0..9 {
-            olla.answered(5, 28, true);
+            olla.answered(Rung::of_mcs(5), ENDS, true);
         }
         assert_eq!(olla.offset_db(), -2.0);
-        olla.answered(0, 28, true);
-        olla.answered(28, 28, false);
+        olla.answered(Rung::of_mcs(0), ENDS, true);
+        olla.answered(Rung::of_mcs(28), ENDS, false);
         assert_eq!(olla.offset_db(), -2.0, "the ends of the table");
     }
 
     #[test]
     fn a_higher_offset_gives_a_higher_mcs() {
-        let thresholds = Thresholds::new(&Carrier::lte(25).unwrap(), SHARE);
+        let carrier = Carrier::lte(25).unwrap();
+        let thresholds = Thresholds::new(&carrier, SHARE);
         let mut olla = olla("olla:step=3");
-        assert_eq!(olla.chosen(&thresholds, 10), 10);
-        olla.answered(10, 28, true);
-        let lower = olla.chosen(&thresholds, 10);
-        assert!(lower < 10 && thresholds.db(lower) <= thresholds.db(10) - 3.0);
-        (0..20).for_each(|_| olla.answered(10, 28, false));
-        assert!(olla.chosen(&thresholds, 10) > 10);
+        let chosen = |olla: &Olla, mcs| carrier.mcs_of(olla.chosen(&thresholds, Rung::of_mcs(mcs)));
+        let db = |mcs| thresholds.db(Rung::of_mcs(mcs));
+        assert_eq!(chosen(&olla, 10), 10);
+        olla.answered(Rung::of_mcs(10), ENDS, true);
+        let lower = chosen(&olla, 10);
+        assert!(lower < 10 && db(lower) <= db(10) - 3.0);
+        (0..20).for_each(|_| olla.answered(Rung::of_mcs(10), ENDS, false));
+        assert!(chosen(&olla, 10) > 10);
     }
 
     #[test]

@@ -34,5 +34,5 @@ pub(super) fn schemes(carrier: &Carrier, mapping: Option<CqiToMcs>) -> Result<Sc
 
 /// The quality for a CQI.
 pub(super) fn quality_for_cqi(schemes: &Schemes, cqi: u8) -> Quality {
-    schemes.get(usize::from(cqi)).copied().flatten().map_or(Quality::Outage, Quality::Mcs)
+    schemes.get(usize::from(cqi)).copied().flatten().map_or(Quality::Outage, Quality::mcs)
 }

@@ -1,8 +1,9 @@
 //! A carrier: the duration of a slot, the number of resource blocks and their transport block sizes.
 
-use super::{CqiToMcs, McsTable, Overhead, RbgConfig, TableError, cqi, lte, nr};
+use super::{CqiToMcs, McsTable, Overhead, RbgConfig, Rung, TableError, cqi, lte, nr};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 use qdelay_core::Span;
 
 /// A carrier with precomputed transport block sizes. Cloning is cheap.
@@ -14,10 +15,14 @@ pub struct Carrier {
     mcs_max: u8,
     /// The NR table; `None` for LTE.
     table: Option<McsTable>,
-    /// Number of layers; NR only.
+    /// Number of layers, with rank adaptation the most; NR only.
     layers: u8,
+    /// True if each block has its own number of layers.
+    adapts_rank: bool,
     overhead: Overhead,
-    /// Block sizes in bytes, by MCS, then by PRBs from 0 on.
+    /// The last row of `blocks`.
+    row_max: u8,
+    /// Block sizes in bytes, by rung, then by PRBs from 0 on.
     blocks: Arc<Vec<u32>>,
 }
 
@@ -35,8 +40,10 @@ impl Carrier {
             mcs_max: lte::MCS_MAX,
             table: None,
             layers: 1,
+            adapts_rank: false,
             overhead: Overhead::default(),
-            blocks: blocks(lte::MCS_MAX, prbs, lte::block_bytes),
+            row_max: lte::MCS_MAX,
+            blocks: blocks(1..=1, lte::MCS_MAX, prbs, |_, mcs, n| lte::block_bytes(mcs, n)),
         })
     }
 
@@ -61,9 +68,21 @@ impl Carrier {
             mcs_max,
             table: Some(table),
             layers,
+            adapts_rank: false,
             overhead,
-            blocks: blocks(mcs_max, prbs, |mcs, n| nr::block_bytes(table, mcs, n, layers, overhead)),
+            row_max: mcs_max,
+            blocks: nr_blocks(layers..=layers, table, prbs, overhead),
         })
+    }
+
+    /// The same carrier with rank adaptation: a block has 1 layer to as many as the carrier has. Without effect on LTE.
+    #[must_use]
+    pub fn adapt_rank(self) -> Carrier {
+        let Some(table) = self.table else { return self };
+        let blocks = nr_blocks(1..=self.layers, table, self.prbs, self.overhead);
+        // At most 8 layers of 29 MCS: 232 rows.
+        let row_max = self.layers * (self.mcs_max + 1) - 1;
+        Carrier { adapts_rank: true, row_max, blocks, ..self }
     }
 
     /// The same carrier with this configuration of NR's resource block groups; LTE has only one.
@@ -76,11 +95,16 @@ impl Carrier {
     }
 
     /// The carrier of the uplink, with the block sizes of that direction: in LTE those of TS 36.213 Table
-    /// 8.6.1-1, in NR the same.
+    /// 8.6.1-1, in NR the same, always with all layers: the uplink has no rank adaptation.
     #[must_use]
     pub fn of_uplink(self) -> Carrier {
+        let bytes = |_, mcs, n| lte::uplink_block_bytes(mcs, n);
         match self.table {
-            None => Carrier { blocks: blocks(self.mcs_max, self.prbs, lte::uplink_block_bytes), ..self },
+            None => Carrier { blocks: blocks(1..=1, self.mcs_max, self.prbs, bytes), ..self },
+            Some(table) if self.adapts_rank => {
+                let blocks = nr_blocks(self.layers..=self.layers, table, self.prbs, self.overhead);
+                Carrier { adapts_rank: false, row_max: self.mcs_max, blocks, ..self }
+            }
             Some(_) => self,
         }
     }
@@ -97,7 +121,7 @@ impl Carrier {
                     4..=6 => 3,
                     _ => 6,
                 };
-                blocks(lte::MCS_MAX, self.prbs, |mcs, n| {
+                blocks(1..=1, lte::MCS_MAX, self.prbs, |_, mcs, n| {
                     if n == 0 { 0 } else { lte::block_bytes(mcs, (n * eighths / 8).max(1)) }
                 })
             }
@@ -107,9 +131,7 @@ impl Carrier {
                 if overhead.symbols < 2 || overhead.elements() == 0 {
                     return None;
                 }
-                blocks(self.mcs_max, self.prbs, |mcs, n| {
-                    nr::block_bytes(table, mcs, n, self.layers, overhead)
-                })
+                nr_blocks(self.ranks(), table, self.prbs, overhead)
             }
         };
         Some(Carrier { blocks, ..self.clone() })
@@ -140,19 +162,54 @@ impl Carrier {
         self.table.is_none()
     }
 
-    /// Bytes of a transport block at `mcs` on `prbs` PRBs of one slot: MAC headers included, its CRC not. An
+    /// Layers of a block; with rank adaptation the most.
+    pub const fn layers(&self) -> u8 {
+        self.layers
+    }
+    /// Returns true if the carrier has [rank adaptation](Carrier::adapt_rank).
+    pub const fn adapts_rank(&self) -> bool {
+        self.adapts_rank
+    }
+    /// The numbers of layers that a block can have.
+    pub(crate) fn ranks(&self) -> RangeInclusive<u8> {
+        if self.adapts_rank { 1..=self.layers } else { self.layers..=self.layers }
+    }
+    /// Number of rungs.
+    pub(crate) fn rungs(&self) -> usize {
+        usize::from(self.row_max) + 1
+    }
+    /// The rung with this number of layers and this MCS; each counts as the nearest one that the carrier has.
+    pub fn rung(&self, rank: u8, mcs: u8) -> Rung {
+        let rank = rank.clamp(*self.ranks().start(), self.layers);
+        Rung::of_row((rank - self.ranks().start()) * (self.mcs_max + 1) + mcs.min(self.mcs_max))
+    }
+    /// Layers of a rung.
+    pub fn rank_of(&self, rung: Rung) -> u8 {
+        self.ranks().start() + rung.row().min(self.row_max) / (self.mcs_max + 1)
+    }
+    /// MCS of a rung.
+    pub fn mcs_of(&self, rung: Rung) -> u8 {
+        rung.row().min(self.row_max) % (self.mcs_max + 1)
+    }
+
+    /// Bytes of a transport block at `mcs`, with all layers, on `prbs` PRBs of one slot: MAC headers included, its CRC not. An
     /// MCS or a number of PRBs above the largest counts as the largest.
     pub fn block_bytes(&self, mcs: u8, prbs: u16) -> u32 {
-        let (mcs, prbs) = (mcs.min(self.mcs_max), prbs.min(self.prbs));
-        let index = usize::from(mcs) * (usize::from(self.prbs) + 1) + usize::from(prbs);
+        self.rung_bytes(Rung::of_row(self.row_max - self.mcs_max + mcs.min(self.mcs_max)), prbs)
+    }
+
+    /// Bytes of a transport block at `rung`, as in [`Carrier::block_bytes`].
+    pub fn rung_bytes(&self, rung: Rung, prbs: u16) -> u32 {
+        let (row, prbs) = (rung.row().min(self.row_max), prbs.min(self.prbs));
+        let index = usize::from(row) * (usize::from(self.prbs) + 1) + usize::from(prbs);
         self.blocks.get(index).copied().unwrap_or(0)
     }
 
-    /// The row of [`Carrier::block_bytes`] at `mcs`, for numbers of PRBs from 0 on.
+    /// The row of [`Carrier::rung_bytes`] at `rung`, for numbers of PRBs from 0 on.
     #[inline]
-    pub(crate) fn blocks_bytes(&self, mcs: u8) -> &[u32] {
+    pub(crate) fn blocks_bytes(&self, rung: Rung) -> &[u32] {
         let width = usize::from(self.prbs) + 1;
-        let from = usize::from(mcs.min(self.mcs_max)) * width;
+        let from = usize::from(rung.row().min(self.row_max)) * width;
         self.blocks.get(from..from + width).unwrap_or_default()
     }
 
@@ -174,13 +231,26 @@ impl Carrier {
     }
 }
 
-/// Block sizes by MCS, then by PRBs from 0 on.
-fn blocks(mcs_max: u8, prbs: u16, bytes: impl Fn(u8, u16) -> u32) -> Arc<Vec<u32>> {
-    let mut blocks = Vec::with_capacity((usize::from(mcs_max) + 1) * (usize::from(prbs) + 1));
-    for mcs in 0..=mcs_max {
-        blocks.extend((0..=prbs).map(|n| bytes(mcs, n)));
+/// Block sizes by rank, then by MCS, then by PRBs from 0 on.
+fn blocks(
+    ranks: RangeInclusive<u8>,
+    mcs_max: u8,
+    prbs: u16,
+    bytes: impl Fn(u8, u8, u16) -> u32,
+) -> Arc<Vec<u32>> {
+    let mut blocks = Vec::with_capacity(ranks.len() * (usize::from(mcs_max) + 1) * (usize::from(prbs) + 1));
+    for rank in ranks {
+        for mcs in 0..=mcs_max {
+            blocks.extend((0..=prbs).map(|n| bytes(rank, mcs, n)));
+        }
     }
     Arc::new(blocks)
+}
+
+/// Block sizes of NR.
+fn nr_blocks(ranks: RangeInclusive<u8>, table: McsTable, prbs: u16, overhead: Overhead) -> Arc<Vec<u32>> {
+    let mcs_max = (nr::rows(table).len() - 1) as u8;
+    blocks(ranks, mcs_max, prbs, |rank, mcs, n| nr::block_bytes(table, mcs, n, rank, overhead))
 }
 
 #[cfg(test)]

@@ -10,9 +10,11 @@ mod lte;
 mod lte_sizes;
 mod nr;
 pub mod qos;
+mod rung;
 
 pub use carrier::Carrier;
 pub use error::TableError;
+pub use rung::Rung;
 
 /// The mapping from a reported CQI to the MCS of a cell's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -110,6 +110,11 @@ impl Model {
         }
     }
 
+    /// MCS of a quality that has one.
+    fn mcs_of(&self, quality: Quality) -> Option<u8> {
+        let Quality::Rung(rung) = quality else { return None };
+        Some(self.carrier.mcs_of(rung))
+    }
     pub(super) fn cost(&self, bytes: u64) -> u64 {
         if self.plan.unit == SizeUnit::Packets { 1500 } else { bytes }
     }
@@ -171,7 +176,7 @@ impl Model {
                 .count() as u64;
             rbs += mine;
             let sized = self.sized(tti, mine);
-            if let Quality::Mcs(mcs) = quality {
+            if let Some(mcs) = self.mcs_of(quality) {
                 bytes += u64::from(self.carrier.block_bytes(mcs, sized as u16));
             }
         }
@@ -199,16 +204,13 @@ impl Model {
 
     pub(super) fn send(&mut self, now: u64, mut block: Block) {
         let gain = self.plan.combining_mcs * block.repeated;
-        let mcs = if let Quality::Mcs(mcs) = block.quality { mcs.saturating_sub(gain) } else { 0 };
+        let mcs = self.mcs_of(block.quality).map_or(0, |mcs| mcs.saturating_sub(gain));
         let bler = Bler::new(self.plan.loss, Bler::SLOPE).unwrap();
         let mut loss = bler.probability(mcs, self.truth[block.ue]);
-        if let (Decoding::Snr { slope_db, combining }, Quality::Mcs(mcs)) =
-            (self.plan.decoding, block.quality)
+        if let (Decoding::Snr { slope_db, combining }, Some(mcs)) =
+            (self.plan.decoding, self.mcs_of(block.quality))
         {
-            let snr_db = self.snr_db[block.ue].or(match self.truth[block.ue] {
-                Quality::Mcs(mcs) => Some(threshold_db(mcs)),
-                _ => None,
-            });
+            let snr_db = self.snr_db[block.ue].or(self.mcs_of(self.truth[block.ue]).map(threshold_db));
             block.heard.extend(snr_db.map(|db| 10_f64.powf(db / 10.0)));
             let heard = match combining {
                 Combining::Chase => block.heard.iter().sum::<f64>(),
@@ -234,8 +236,8 @@ impl Model {
     pub(super) fn decode(&mut self, now: u64) {
         while let Some(first) = self.flying.iter().position(|&(at, _)| at <= now) {
             let (at, block) = self.flying.remove(first);
-            if let (0, Some(olla), Quality::Mcs(mcs)) =
-                (block.repeated, self.plan.olla[block.ue], block.quality)
+            if let (0, Some(olla), Some(mcs)) =
+                (block.repeated, self.plan.olla[block.ue], self.mcs_of(block.quality))
             {
                 let offset = &mut self.offsets[block.ue];
                 if block.lost && mcs > 0 {
@@ -270,10 +272,10 @@ impl Model {
         self.truth = self.radios.iter_mut().map(|radio| radio.quality(time)).collect();
         self.snr_db = self.radios.iter_mut().map(|radio| radio.snr_db(time)).collect();
         for ue in 0..self.known.len() {
-            if let (Some(_), Quality::Mcs(mcs)) = (self.plan.olla[ue], self.known[ue]) {
+            if let (Some(_), Some(mcs)) = (self.plan.olla[ue], self.mcs_of(self.known[ue])) {
                 let level = threshold_db(mcs) + self.offsets[ue];
                 let fits = (0..=28).filter(|&mcs| threshold_db(mcs) <= level);
-                self.known[ue] = Quality::Mcs(fits.max().unwrap_or(0));
+                self.known[ue] = Quality::mcs(fits.max().unwrap_or(0));
             }
         }
         self.held.retain(|held| held.0 > tti);

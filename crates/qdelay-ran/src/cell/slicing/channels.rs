@@ -1,4 +1,4 @@
-//! Bytes that whole groups carry for a UE: tables that are computed once for each MCS, in whole and in special
+//! Bytes that whole groups carry for a UE: tables that are computed once for each rung, in whole and in special
 //! slots, and in every TTI for a channel given in bytes.
 //!
 //! A UE has one block in a TTI. If several of its bearers or slices have groups in it, the block carries the
@@ -11,15 +11,17 @@ use crate::radio::Quality;
 use crate::slice::{MOST_GROUPS, RbgCapacity};
 use alloc::vec::Vec;
 
-/// Number of MCS indices: all are below 32.
-const MCS_MAX: usize = 32;
-/// Tables of an MCS.
+/// Fewest rungs with tables: an MCS is below 32.
+const LEAST_RUNGS: usize = 32;
+/// Tables of a rung.
 const KINDS: usize = 4;
 
 /// The channels of a cell's UEs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Channels {
-    /// Tables: for each MCS those of a block alone and of a part of a block, in whole and in special slots; then one for each UE.
+    /// Number of rungs with tables.
+    rungs: usize,
+    /// Tables: for each rung those of a block alone and of a part of a block, in whole and in special slots; then one for each UE.
     list: Vec<RbgCapacity>,
     is_known: Vec<bool>,
     /// Table of the current UE.
@@ -27,6 +29,11 @@ pub(super) struct Channels {
 }
 
 impl Channels {
+    /// Channels on a carrier with this number of rungs.
+    pub fn new(rungs: usize) -> Channels {
+        let rungs = rungs.max(LEAST_RUNGS);
+        Channels { rungs, list: Vec::new(), is_known: Vec::new(), whole: Vec::new() }
+    }
     /// All tables.
     pub fn all(&self) -> &[RbgCapacity] {
         &self.list
@@ -48,14 +55,14 @@ impl Channels {
     ) -> u32 {
         let kind = 2 * usize::from(is_special) + usize::from(is_part);
         let number = match quality {
-            Quality::Mcs(mcs) => usize::from(mcs).min(MCS_MAX - 1) * KINDS + kind,
-            Quality::Bytes(_) | Quality::Outage => KINDS * MCS_MAX + ue as usize,
+            Quality::Rung(rung) => usize::from(rung.row()).min(self.rungs - 1) * KINDS + kind,
+            Quality::Bytes(_) | Quality::Outage => KINDS * self.rungs + ue as usize,
         };
         if number >= self.list.len() {
             self.list.resize_with(number + 1, RbgCapacity::default);
             self.is_known.resize(number + 1, false);
         }
-        let is_lasting = matches!(quality, Quality::Mcs(_));
+        let is_lasting = matches!(quality, Quality::Rung(_));
         if self.is_known[number] && is_lasting {
             return number as u32;
         }

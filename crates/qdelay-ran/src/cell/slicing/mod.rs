@@ -237,7 +237,7 @@ impl Slicing {
             slice_of,
             slices: slices.iter().map(slice).collect(),
             calm_ttis: 0,
-            channels: Channels::default(),
+            channels: Channels::new(setting.carrier.rungs()),
             wishes: Vec::new(),
             parts: Vec::new(),
             heads: Heads::default(),
