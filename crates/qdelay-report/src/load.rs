@@ -265,7 +265,9 @@ fn check_cell(cell: &CellSeries, bins: usize) -> Result<(), String> {
     same_length("series.cell.rlc_packets_max", cell.rlc_packets_max.len(), bins)?;
     same_length("series.cell.rbs_offered", cell.rbs_offered.len(), bins)?;
     same_length("series.cell.rbs_used", cell.rbs_used.len(), bins)?;
-    same_length("series.cell.mcs", cell.mcs.len(), bins)
+    same_length("series.cell.mcs", cell.mcs.len(), bins)?;
+    // Without rank adaptation the list is empty.
+    if cell.rank.is_empty() { Ok(()) } else { same_length("series.cell.rank", cell.rank.len(), bins) }
 }
 
 fn same_length(name: &str, found: usize, expected: usize) -> Result<(), String> {

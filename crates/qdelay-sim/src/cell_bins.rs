@@ -17,8 +17,9 @@ pub struct CellBins {
 }
 
 impl CellBins {
-    /// A bin ends; `usage` is cumulative since the start of the run, `mcs` the mean MCS of the channels.
-    pub fn close(&mut self, now: Time, usage: CellUsage, mcs: Option<f64>) {
+    /// A bin ends; `usage` is cumulative since the start of the run, `mcs` and `rank` are
+    /// the means over the channels, the latter with rank adaptation only.
+    pub fn close(&mut self, now: Time, usage: CellUsage, mcs: Option<f64>, rank: Option<Option<f64>>) {
         let series = &mut self.series;
         let ((bytes_mean, bytes_max), (packets_mean, packets_max)) =
             (self.bytes.close(now), self.packets.close(now));
@@ -30,6 +31,7 @@ impl CellBins {
         series.rbs_offered.push(usage.since(&before).offered_rbs);
         series.rbs_used.push(usage.since(&before).used_rbs);
         series.mcs.push(mcs);
+        series.rank.extend(rank);
     }
 
     /// All bins that were closed.

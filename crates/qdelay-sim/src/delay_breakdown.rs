@@ -276,10 +276,10 @@ impl DelayBreakdown {
         }
     }
 
-    /// A bin of the series ends, with so much done since the run began, and channels that are good for this MCS.
-    pub fn close_bin(&mut self, now: Time, usage: CellUsage, mcs: Option<f64>) {
+    /// A bin of the series ends; the arguments are those of [`CellBins::close`].
+    pub fn close_bin(&mut self, now: Time, usage: CellUsage, mcs: Option<f64>, rank: Option<Option<f64>>) {
         if let Some(bins) = &mut self.bins {
-            bins.close(now, usage, mcs);
+            bins.close(now, usage, mcs, rank);
         }
     }
 

@@ -316,7 +316,8 @@ impl<'a> Measurement<'a> {
         if let Some(watch) = &mut self.cell {
             let cell = path.cell(self.link);
             let usage = cell.map(|cell| cell.usage(now)).unwrap_or_default();
-            watch.close_bin(now, usage, cell.and_then(|cell| cell.mcs(now)));
+            let rank = cell.filter(|cell| cell.adapts_rank()).map(|cell| cell.rank(now));
+            watch.close_bin(now, usage, cell.and_then(|cell| cell.mcs(now)), rank);
         }
         let is_last = now >= Time::ZERO + self.scenario.duration;
         let next = BottleneckMeter::bin_end(&self.scenario, now).filter(|_| !is_last);

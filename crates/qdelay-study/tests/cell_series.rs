@@ -28,7 +28,7 @@ const CELL: &str = r#"
 "#;
 
 /// The case with its curves, read from its file.
-fn with_curves(folder: &Folder, text: &str) -> CaseSummary {
+pub fn with_curves(folder: &Folder, text: &str) -> CaseSummary {
     let summary = run(folder, text, true);
     let file = folder.path().join("out/cases").join(&summary.cases[0].id).join("summary.json");
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()

@@ -18,6 +18,7 @@ mod f1;
 mod parts;
 mod pdcp;
 mod pdu_sets;
+mod rank;
 mod results_docs;
 mod scenario;
 mod scenario_axes;

@@ -281,6 +281,7 @@ fn cell_series(series: &Series) -> CellSeries {
         rbs_offered: vec![12_500; packets.len()],
         rbs_used: (0..packets.len() as u64).map(|bin| 12_500 - bin % 700).collect(),
         mcs: (0..packets.len()).map(|bin| (bin % 40 != 0).then_some((bin / 5 % 29) as f64)).collect(),
+        rank: Vec::new(),
     }
 }
 

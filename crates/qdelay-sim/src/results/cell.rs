@@ -71,6 +71,9 @@ entity! {
         pub bler: Option<f64>,
         /// Mean over them of the offset of outer-loop link adaptation, dB; null without it.
         pub olla_offset_db: Option<f64>,
+        /// Mean over them of the number of layers; with rank adaptation only.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        pub rank: Option<f64>,
         /// Share of the time asleep by DRX; null without it.
         pub asleep_share: Option<f64>,
         /// Handovers that began.
@@ -89,6 +92,7 @@ impl AirFigures {
             blocks: air.blocks,
             bler: per_block(air.lost as f64),
             olla_offset_db: per_block(air.offsets_db).filter(|_| setting.has_olla()),
+            rank: (air.layers > 0).then(|| air.layers as f64 / air.blocks as f64),
             asleep_share: setting.has_drx().then_some(share),
             handovers: air.handovers,
             interrupted_ms: air.interrupted.as_millis_f64(),

@@ -68,5 +68,8 @@ entity! {
         /// MCS that the scheduler takes the channel for at the end of the bin, mean over the UEs; null where channels are given in
         /// bytes, and in an outage.
         pub mcs: Vec<Option<f64>>,
+        /// Number of layers with which the scheduler sends to a UE, likewise; empty without rank adaptation.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        pub rank: Vec<Option<f64>>,
     }
 }

@@ -59,6 +59,9 @@ const COLUMNS: &[(&str, Physical, bool)] = &[
     ("load_max_ms", Physical::DOUBLE, true),
 ];
 
+/// Columns of a cell with rank adaptation, present in its file.
+const OF_RANKS: &[(&str, Physical, bool)] = &[("rank", Physical::DOUBLE, true)];
+
 /// Columns of connections, present if some flow has them.
 const OF_CONNECTIONS: &[(&str, Physical, bool)] = &[
     ("cwnd_bytes", Physical::INT64, true),
@@ -72,11 +75,13 @@ const OF_CONNECTIONS: &[(&str, Physical, bool)] = &[
     ("ca_state", Physical::INT64, true),
 ];
 
-/// The columns for these series. A file without connections has the same columns as in versions before connections existed.
+/// The columns for these series. A file without connections and ranks has the same columns as in versions before these existed.
 fn columns(series: &Series) -> Vec<(&'static str, Physical, bool)> {
     let has_connections = series.flows.values().any(|flow| flow.connection.is_some());
+    let has_ranks = series.cell.as_ref().is_some_and(|cell| !cell.rank.is_empty());
+    let ranks = if has_ranks { OF_RANKS } else { &[] };
     let more = if has_connections { OF_CONNECTIONS } else { &[] };
-    COLUMNS.iter().chain(more).copied().collect()
+    COLUMNS.iter().chain(ranks).chain(more).copied().collect()
 }
 
 /// Writes `series.parquet`.
@@ -139,6 +144,7 @@ fn parts(series: &Series) -> Vec<Part<'_>> {
             ("rlc_bytes_mean", List::All(&cell.rlc_bytes_mean)),
             ("rlc_packets_mean", List::All(&cell.rlc_packets_mean)),
             ("mcs", List::Some(&cell.mcs)),
+            ("rank", List::Some(&cell.rank)),
         ]);
     }
     let groups = series.groups.iter().map(|(name, group)| {

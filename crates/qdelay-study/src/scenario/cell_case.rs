@@ -5,16 +5,16 @@ use super::cell_tables::{Cell, Ue};
 use super::declare::{self, Settings as _};
 use super::named::Named;
 use super::sources::Sources;
-use super::values::{self, Bandwidth, ControlTtis, McsTable, QuantityUnit, Technology};
+use super::values::{self, Bandwidth, ControlTtis, McsTable, QuantityUnit, Rank, Technology};
 use crate::radio;
-use qdelay_config::Fault;
+use qdelay_config::{Effective, Fault};
 use qdelay_core::Span;
 use qdelay_core::pacer::{PacerSetting, SizeUnit};
 use qdelay_ran::cell::CellError;
 use qdelay_ran::harq::HarqSetting;
 use qdelay_ran::mac::Sharing;
-use qdelay_ran::radio::{Bler, Control, Reported};
-use qdelay_ran::tables::{self, Carrier, Overhead};
+use qdelay_ran::radio::{Bler, Control, RadioError, Reported};
+use qdelay_ran::tables::{self, Carrier, Overhead, TableError};
 use qdelay_ran::{CellSetting, ScellSetting, UeSetting};
 use qdelay_sim::{Backhaul, CellScenario, LinkSpec, UeSpec};
 
@@ -111,12 +111,22 @@ impl Cell {
     fn carrier(&self) -> Result<Carrier, Fault> {
         let keys = &self.keys;
         let built = if self.is_nr() {
-            let table = table(keys.mcs_table.get());
-            Carrier::nr(keys.numerology.get(), keys.prbs.get(), table, keys.layers.get(), Overhead::default())
+            let (numerology, prbs, layers) = (keys.numerology.get(), keys.prbs.get(), keys.layers.get());
+            let carrier =
+                Carrier::nr(numerology, prbs, table(keys.mcs_table.get()), layers, Overhead::default());
+            self.with_rank(carrier)
         } else {
             Carrier::lte(keys.bandwidth.get().map_or(keys.prbs.get(), Bandwidth::prbs))
         };
         built.map_err(|error| keys.prbs.fault(error))
+    }
+
+    /// The carrier with rank adaptation, if the cell has it.
+    fn with_rank(&self, carrier: Result<Carrier, TableError>) -> Result<Carrier, TableError> {
+        match self.keys.rank.get() {
+            Rank::Fixed => carrier,
+            Rank::Adapted => carrier.map(Carrier::adapt_rank),
+        }
     }
 
     /// The carrier of a secondary cell.
@@ -126,7 +136,7 @@ impl Cell {
         let built = if self.is_nr() {
             let table = table(own.mcs_table.or_inherit(cell.mcs_table.effective()).get());
             let layers = own.layers.or_inherit(cell.layers.effective()).get();
-            Carrier::nr(cell.numerology.get(), prbs, table, layers, Overhead::default())
+            self.with_rank(Carrier::nr(cell.numerology.get(), prbs, table, layers, Overhead::default()))
         } else {
             Carrier::lte(prbs)
         };
@@ -169,7 +179,7 @@ impl Cell {
         };
         channel
             .start(carrier, tti, reported, 0, "")
-            .map_err(|error| effective.fault(format!("'{}': {error}", effective.text())))?;
+            .map_err(|error| self.refused_channel(effective, &error))?;
         let handover = ue
             .keys
             .handover
@@ -223,6 +233,18 @@ impl Cell {
         }
     }
 
+    /// The fault of a channel that the carrier does not support.
+    fn refused_channel(&self, channel: Effective<'_, values::Channel>, error: &RadioError) -> Fault {
+        let message = format!("'{}': {error}", channel.text());
+        match error {
+            // The default channel has no line, but the key that it does not suit has one.
+            RadioError::Rank if !channel.is_given() => {
+                self.keys.rank.fault(format!("the channel is {message}"))
+            }
+            _ => channel.fault(message),
+        }
+    }
+
     /// Converts an error of the simulator's cell to the fault of a key.
     fn blame(&self, error: &CellError) -> Fault {
         let keys = &self.keys;
@@ -234,6 +256,7 @@ impl Cell {
             CellError::Window { .. } => keys.scheduler.fault(error),
             CellError::SchedulerOfSlice => self.blame_scheduler(error),
             CellError::TddOfSlots { .. } | CellError::Tdd { .. } => keys.tdd.fault(error),
+            CellError::RankBySteps => keys.rank.fault(error),
             CellError::DelayOfSlice if keys.partition.value().as_option().is_some() => {
                 keys.partition.fault(error)
             }

@@ -5,10 +5,12 @@ use super::cell_tables::{Bearer, Cell, EACH, Ue};
 use super::declare::{self, UES_MAX};
 use super::matrix_keys::listed;
 use super::named::Named;
+use super::values::Rank;
 use qdelay_config::{AnySetting, Fault, fault};
 use qdelay_core::pacer;
 use qdelay_path::F1Spec;
 use qdelay_ran::pdcp::PdcpSetting;
+use qdelay_ran::radio::Decoding;
 
 impl Cell {
     /// Checks for settings that contradict each other, without reading a file.
@@ -17,7 +19,7 @@ impl Cell {
     /// The contradiction, at the line of one of the settings.
     pub fn check(&self) -> Result<(), Fault> {
         let (is_nr, keys) = (self.is_nr(), &self.keys);
-        let of_nr: [&dyn AnySetting; 3] = [&keys.numerology, &keys.mcs_table, &keys.layers];
+        let of_nr: [&dyn AnySetting; 4] = [&keys.numerology, &keys.mcs_table, &keys.layers, &keys.rank];
         if let Some(setting) = of_nr.into_iter().find(|setting| !is_nr && setting.is_given()) {
             let message = "the cell is LTE; expected this key only with technology = \"nr\"";
             return Err(Fault::new(setting.line(), setting.key().path, message));
@@ -30,6 +32,7 @@ impl Cell {
                 return Err(keys.bandwidth.fault("prbs is given too; expected one of the two"));
             }
         }
+        self.check_rank()?;
         let count = self.count();
         if count > UES_MAX {
             let line = self.ues.last().map_or(0, |ue| ue.line);
@@ -73,6 +76,16 @@ impl Cell {
             }
         }
         Ok(())
+    }
+
+    /// Refuses rank adaptation where blocks are lost by steps of the MCS.
+    fn check_rank(&self) -> Result<(), Fault> {
+        let keys = &self.keys;
+        if keys.rank.get() == Rank::Fixed || keys.decoding.value().0 != Decoding::Steps {
+            return Ok(());
+        }
+        let message = "decoding = \"steps\" counts steps of the MCS, which differ between ranks; expected decoding = \"snr\" too";
+        Err(keys.rank.fault(message))
     }
 
     /// Refuses keys of the UPF's pacer without a queue in front of it.

@@ -104,12 +104,13 @@ impl Cell {
             .grant_delay(keys.grant_delay.get())
             .first_bytes(keys.sr_grant.get() as u32);
         let (mut channels, mut bearers) = (Vec::new(), Vec::new());
+        let uplink_carrier = carrier.clone().of_uplink();
         for (ue, places) in self.places() {
             let effective = ue.keys.uplink_channel.or_inherit(keys.channel.effective());
             let (channel, place) =
                 sources.channel(&effective.value().0).map_err(|message| effective.fault(message))?;
             channel
-                .start(carrier, tti, Reported::default(), 0, "")
+                .start(&uplink_carrier, tti, Reported::default(), 0, "")
                 .map_err(|error| effective.fault(format!("'{}': {error}", effective.text())))?;
             let channel = UeSetting::new(channel).starting_from(place);
             let usual = usual_packets(cell.peak_bytes(&channel), tti);

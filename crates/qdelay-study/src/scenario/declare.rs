@@ -5,8 +5,8 @@ pub use super::values::SEEDS_MAX;
 use super::values::{
     Bandwidth, Bins, Channel, ControlTtis, Decoding, Direction, Drx, Dscp, Dscps, F1, Handover, Labels,
     Limit, Link, Loss, McsTable, Name, Olla, Pacer, Partition, Pdcp, Percent, Protocol, Qdisc, QuantityUnit,
-    Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing, Spans, Starts, Tdd, Technology, TraceFormat, TraceName,
-    Transport, Uplink,
+    Rank, Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing, Spans, Starts, Tdd, Technology, TraceFormat,
+    TraceName, Transport, Uplink,
 };
 use crate::expect::{Aggregate, Best};
 use crate::traces::delay::Delay;
@@ -104,9 +104,12 @@ const PSIHI: Declared = key(
 const PRBS: Declared =
     key("25", "Physical resource blocks of the carrier.").count("resource blocks").within("1", "275");
 const MCS_TABLE: Declared = key("qam64", "NR only: highest modulation.");
-const LAYERS: Declared = key("1", "NR only: number of spatial layers; from 5 on in two codewords.")
-    .count("layers")
-    .within("1", "8");
+const LAYERS: Declared = key(
+    "1",
+    "NR only: number of spatial layers, with rank = \"adapted\" the most; from 5 on in two codewords.",
+)
+.count("layers")
+.within("1", "8");
 const TDD: Declared = key("none", "Time division duplex (TDD): pattern of downlink slots; none: all slots.");
 const CHANNEL: Declared = key("mcs:28", "Radio channel of the downlink.");
 const REPORT_DELAY: Declared =
@@ -203,6 +206,7 @@ table! {
         numerology: u8 = key("0", "NR only: numerology 0 to 3, for slots of 1 ms, 500, 250 or 125 us.").count("numerology").within("0", "3");
         mcs_table: McsTable = MCS_TABLE;
         layers: u8 = LAYERS;
+        rank: Rank = key("fixed", "NR only: number of layers of a block. fixed: all; adapted: 1 to layers, by the UE's SNR, with fading channels and decoding = \"snr\".").also(&["ri", "mimo"]);
         tti: Option<Span> = key("", "Transmission time interval, a multiple of the slot; default: one slot.").within("1us", "1s");
         unit: QuantityUnit = key("bytes", "Unit of data; packets: each counts as 1500 bytes and is never segmented.");
         scheduler: Scheduler = SCHEDULER.also(&["mac", "mac_scheduler"]);

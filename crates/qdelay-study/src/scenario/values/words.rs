@@ -38,6 +38,15 @@ words! {
     }
 }
 words! {
+    /// Number of layers of a block.
+    pub enum Rank {
+        /// Always the number of layers of the cell.
+        Fixed = "fixed",
+        /// By the SNR of the UE, up to the number of layers of the cell.
+        Adapted = "adapted",
+    }
+}
+words! {
     /// Unit in which a cell counts data.
     pub enum QuantityUnit {
         /// Bytes.
