@@ -15,12 +15,14 @@ fn all() -> Vec<&'static Component> {
     let of_cells = radio::components();
     let formats = qdelay_trace::format::FORMATS.iter().map(|format| format.component);
     let made = [&qdelay_trace::synth::COMPONENT];
+    let delays = qdelay_study::traces::delay::components();
     let losses = qdelay_path::LOSSES.iter().copied();
     let quic = qdelay_quic::component::COMPONENTS.iter().copied();
     registries
         .concat()
         .into_iter()
         .chain(made)
+        .chain(delays)
         .chain(losses)
         .chain(formats)
         .chain(of_cells)

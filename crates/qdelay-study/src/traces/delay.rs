@@ -1,7 +1,7 @@
 //! Delays as users name them: a constant, steps, or a file with a delay over time.
 
-use super::channel::{parse, window};
-use super::window::{FOR, FROM};
+use super::channel::{self, parse, window};
+use super::window::{self, FOR, FROM};
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::units::parse_span;
 use qdelay_core::{Span, component};
@@ -15,8 +15,8 @@ const EVERY: Typed<Span> =
     Typed::new("every", "10ms", "duration of a slot, in a file with one number in each line")
         .within("1us", "")
         .source("LeoReplayer");
-const REPEAT: Typed<bool> = Typed::new("repeat", "on", "start over at the end; off: the last delay holds");
-const SCALE: Typed<f64> = Typed::new("scale", "1", "factor on the delays").within("0.001", "1000");
+const REPEAT: Typed<bool> = channel::REPEAT.about("start over at the end; off: the last delay holds");
+const SCALE: Typed<f64> = window::SCALE.about("factor on the delays");
 const OF: Typed<Option<&str>> = Typed::new(
     "of",
     "",
@@ -47,7 +47,7 @@ pub fn components() -> Vec<&'static Component> {
     CURVES.iter().copied().chain([&TRACE]).collect()
 }
 
-/// What a delay is the delay of.
+/// Scope of a delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// One direction.

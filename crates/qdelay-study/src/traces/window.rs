@@ -8,7 +8,7 @@ use std::path::Path;
 pub(super) const FROM: Typed<Span> = Typed::new("from", "0s", "Start of the window in the trace.");
 pub(super) const FOR: Typed<Option<Span>> =
     Typed::new("for", "", "Length of the window; default: to the end of the trace.");
-const SCALE: Typed<f64> =
+pub(super) const SCALE: Typed<f64> =
     Typed::new("scale", "1", "Factor on the capacity of the trace.").within("0.001", "1000");
 
 /// Parameters that may follow the name of a trace.

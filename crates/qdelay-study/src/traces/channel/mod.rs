@@ -75,7 +75,7 @@ impl FileChannel {
 
 const FILE: Typed<Option<&str>> =
     Typed::new("file", "", "File, searched for in the same places as traces; required.");
-const REPEAT: Typed<bool> =
+pub(super) const REPEAT: Typed<bool> =
     Typed::new("repeat", "on", "Start over at the end; off: nothing is received after it.");
 
 /// Cuts the part from [`FROM`] on, of length [`FOR`], out of a trace with this period.
