@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(Table::parse(KERNEL_FQ).len(), 24);
         assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 8));
         let radio = Table::parse(NS3_RADIO);
-        assert_eq!(radio.len(), 78);
+        assert_eq!(radio.len(), 91);
         for row in 0..radio.len() {
             for column in ["low", "high", "shift", "relative", "absolute"] {
                 assert!(radio.number(row, column).is_finite(), "row {row} {column}");

@@ -1,4 +1,4 @@
-//! Comparison with ns-3's LTE and with 5G-LENA: uplink, RLC, HARQ, schedulers, a wide carrier and handovers, in scenarios with their timing.
+//! Comparison with ns-3's LTE and with 5G-LENA: uplink, RLC, HARQ, schedulers, a wide carrier, two carriers and handovers, in scenarios with their timing.
 
 use super::reference::{NS3_RADIO, Table};
 use super::verdict::{Measure, ReferenceCell};
@@ -10,7 +10,7 @@ use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
 
 /// Scenarios, each with one axis.
-const STUDIES: [(&str, &str); 7] = [
+const STUDIES: [(&str, &str); 9] = [
     ("uplink", include_str!("uplink.toml")),
     ("downlink", include_str!("downlink.toml")),
     ("schedulers", include_str!("schedulers.toml")),
@@ -18,6 +18,8 @@ const STUDIES: [(&str, &str); 7] = [
     ("nr-uplink", include_str!("nr-uplink.toml")),
     ("nr-100mhz", include_str!("nr-100mhz.toml")),
     ("handover", include_str!("handover.toml")),
+    ("two-carriers", include_str!("two-carriers.toml")),
+    ("two-carriers-two-ues", include_str!("two-carriers-two-ues.toml")),
 ];
 
 /// Rows of the table that belong to a label of an axis, and its cases, one for each seed.
