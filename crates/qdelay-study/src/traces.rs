@@ -1,7 +1,8 @@
 //! Traces: finding them, detecting their format, and reading them in chunks.
 //!
 //! A name is that of a file, or else of a shipped trace, with or without its ending `.down`. The first line determines the
-//! format. The user names the format of a table with a header, because nothing says which column to read.
+//! format. The user names the format of a table with a header, because nothing says which column to read: after the name, as in
+//! `table.csv:format=[csv:column=NAME]`, or by `trace_format`.
 //!
 //! Files are read 64 kB at a time; the limits of each parser bound the memory.
 //!
@@ -40,7 +41,17 @@ pub fn link(trace: &Trace, repeat: bool) -> AnyLink {
 
 /// Format of a trace file: given by the user, or detected from the first line.
 #[derive(Clone, Debug, Default)]
-pub struct Format(Option<Arguments>);
+pub struct Format {
+    arguments: Option<Arguments>,
+    /// True if a key of a scenario gives the format, rather than an option.
+    is_key: bool,
+}
+
+impl From<Arguments> for Format {
+    fn from(arguments: Arguments) -> Format {
+        Format { arguments: Some(arguments), is_key: false }
+    }
+}
 
 impl Format {
     /// Reads `--trace-format`.
@@ -49,14 +60,30 @@ impl Format {
     /// Errors of [`format::parse`].
     pub fn parse(text: Option<&str>) -> Result<Format, InputError> {
         let arguments = text.map(format::parse).transpose();
-        arguments.map(Format).map_err(|error| InputError::new(OPTION, error))
+        let arguments = arguments.map_err(|error| InputError::new(OPTION, error))?;
+        Ok(Format { arguments, is_key: false })
+    }
+
+    /// The same format, given by the key `trace_format` of a scenario.
+    pub(crate) fn by_key(self) -> Format {
+        Format { is_key: true, ..self }
+    }
+
+    /// Returns true if the user names the format.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.arguments.is_some()
+    }
+
+    /// The option or the key that names the format.
+    pub(crate) const fn option(&self) -> &'static str {
+        if self.is_key { "trace_format" } else { OPTION }
     }
 
     fn parser(&self, beginning: &[u8]) -> Result<Box<dyn format::Parser>, ReadError> {
         if let Some(what) = format::foreign(beginning) {
             return Err(ReadError::Foreign(what));
         }
-        if let Some(arguments) = &self.0 {
+        if let Some(arguments) = &self.arguments {
             return format::parser(arguments).map_err(ReadError::Format);
         }
         let found = format::detect(beginning);
@@ -69,26 +96,35 @@ impl Format {
 /// # Errors
 /// One line with the file, the line in it, and the expected contents.
 pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
+    load_with_notes(name, format).map(|(trace, _)| trace)
+}
+
+/// As [`load`], with a line for each thing about the file that the user should know.
+///
+/// # Errors
+/// Errors of [`load`].
+pub fn load_with_notes(name: &OsStr, format: &Format) -> Result<(Trace, Vec<String>), InputError> {
     let place = Path::new(name).display().to_string();
     let fail = |message: String| InputError::new(if place.is_empty() { "''" } else { &place }, message);
     let (name, window) = match name.to_str().map(Window::split) {
         Some(split) => split.map(|(name, window)| (OsStr::new(name), window)).map_err(fail)?,
         None => (name, Window::default()),
     };
+    let format = &window.format_or(format).map_err(fail)?;
+    let cut = |read: Result<(Trace, Vec<String>), ReadError>| {
+        let (trace, notes) = read.map_err(|error| fail(error.message()))?;
+        Ok((window.cut(trace).map_err(fail)?, notes))
+    };
     let path = Path::new(name);
     match path.metadata() {
         Ok(found) if found.is_dir() => Err(fail("is a folder; expected a file with a trace".to_string())),
         Ok(_) => {
             let mut file = File::open(path).map_err(|error| fail(unreadable(&error)))?;
-            let trace = read(&mut file, format).map_err(|error| fail(error.message(OPTION)))?;
-            window.cut(trace).map_err(fail)
+            cut(read(&mut file, format))
         }
         // A file takes precedence over a shipped trace with the same name.
         Err(error) if error.kind() == ErrorKind::NotFound => match name.to_str().and_then(find_shipped) {
-            Some(mut contents) => {
-                let trace = read(&mut contents, format).map_err(|error| fail(error.message(OPTION)))?;
-                window.cut(trace).map_err(fail)
-            }
+            Some(mut contents) => cut(read(&mut contents, format)),
             None => Err(fail(format!(
                 "no such file, and no shipped trace of this name; expected a file or one of {}",
                 SHIPPED.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
@@ -101,7 +137,7 @@ pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
 /// Reads a trace, and computes the FNV-1a digest of its bytes.
 pub(crate) fn read_with_digest(input: &mut dyn Read, format: &Format) -> Result<(Trace, u64), String> {
     let mut input = Digesting { input, digest: FNV_BASIS };
-    let trace = read(&mut input, format).map_err(|error| error.message("trace_format"))?;
+    let (trace, _) = read(&mut input, format).map_err(|error| error.message())?;
     Ok((trace, input.digest))
 }
 
@@ -153,15 +189,16 @@ enum ReadError {
 }
 
 impl ReadError {
-    /// The message of the error; `option` is the option or key that names a format.
-    fn message(&self, option: &str) -> String {
+    fn message(&self) -> String {
         match self {
             ReadError::Io(error) => unreadable(error),
             ReadError::Trace(error) => error.to_string(),
             ReadError::Format(message) => message.clone(),
             ReadError::Foreign(what) => format!("is {what}"),
             ReadError::Unsaid(format::Format { begins, usage, .. }) => {
-                format!("line 1: looks like {begins}; the column to read is not known: give {option} {usage}")
+                format!(
+                    "line 1: looks like {begins}; the column to read is not known: give it after the file's name, as in FILE:format=[{usage}]"
+                )
             }
         }
     }
@@ -173,7 +210,7 @@ impl From<TraceError> for ReadError {
     }
 }
 
-fn read(input: &mut dyn Read, format: &Format) -> Result<Trace, ReadError> {
+fn read(input: &mut dyn Read, format: &Format) -> Result<(Trace, Vec<String>), ReadError> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
     let mut parser = format.parser(&chunk[..filled])?;
@@ -181,7 +218,7 @@ fn read(input: &mut dyn Read, format: &Format) -> Result<Trace, ReadError> {
         parser.feed(&chunk[..filled])?;
         filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
     }
-    Ok(parser.finish()?)
+    Ok(parser.finish_with_notes()?)
 }
 
 /// Reads until `chunk` is full or the input ends; returns the number of bytes read.

@@ -106,9 +106,45 @@ fn traces_are_searched_in_order() {
     assert!(
         error("bad").starts_with("s.toml: line 2: path.trace: ") && error("bad").contains("bad: line 2: ")
     );
-    assert!(error("table.csv").contains("give trace_format csv:column=NAME"));
+    assert!(error("table.csv").contains("as in FILE:format=[csv:column=NAME]"));
     assert!(error("deep").contains("is a folder"));
     assert!(error("nowhere").contains("no trace 'nowhere'"));
+}
+
+/// A table is read wherever a trace is: on the path, a hop, the uplink and as a channel of a cell.
+#[test]
+fn the_name_of_a_trace_has_its_format() {
+    let library = || {
+        Library::new()
+            .with_contents("table.csv", &b"t,r\n0,10\n1,20\n2,30\n"[..])
+            .with_contents("a", &b"0\n5\n"[..])
+    };
+    let case = |text: String| study(&text).case(0, &library()).map_err(|error| error.to_string());
+    let name = "table.csv:format=[csv:r:time=t]:for=2s";
+    let path = |keys: &str| format!("[path]\n{keys}\n[[flow]]\n[run]\nduration = \"1s\"\n");
+    let by_name = case(path(&format!("trace = \"{name}\"\nuplink = \"{name}\""))).unwrap();
+    let by_key =
+        case(path("trace = \"table.csv:for=2s\"\ntrace_format = \"csv:r:time=t\"\nuplink = \"none\""))
+            .unwrap();
+    let length = |case: &Case| link(case).length();
+    assert_eq!((length(&by_name), length(&by_key)), (Some(Span::from_secs(2)), Some(Span::from_secs(2))));
+    assert_eq!(by_name.traces[name].digest, by_key.traces["table.csv:for=2s"].digest);
+    let hop = format!(
+        "[path]\ntrace = \"a\"\n[[path.hop]]\nname = \"far\"\ntrace = \"{name}\"\n[[flow]]\n[run]\nduration = \"1s\"\n"
+    );
+    assert!(case(hop).unwrap().traces.contains_key(name));
+    let cell = |channel: &str| {
+        case(format!(
+            "[cell]\ntechnology = \"lte\"\nprbs = 25\nchannel = \"{channel}\"\nrlc = \"um\"\n[[cell.ue]]\nname = \"phone\"\n\
+             [[cell.ue.bearer]]\n[path]\nrtt = \"20ms\"\n[[flow]]\nname = \"d\"\n[run]\nduration = \"1s\"\n"
+        ))
+    };
+    assert!(cell("trace:table.csv:format=[csv:r:time=t]").unwrap().traces.contains_key("table.csv"));
+    let refused = cell("trace:table.csv").unwrap_err();
+    assert!(refused.contains("as in FILE:format=[csv:column=NAME]"), "{refused}");
+    let twice = path(&format!("trace = \"{name}\"\ntrace_format = \"csv:r\""));
+    let twice = case(twice).unwrap_err();
+    assert!(twice.contains("the name has a format and trace_format gives another"), "{twice}");
 }
 
 #[test]

@@ -10,7 +10,8 @@
 //! Step `i` holds from its start until the next one's, the last until the period ends; then the first follows again.
 
 use crate::error::{Problem, TraceError};
-use crate::format::mbps::{columns, read_number, read_seconds};
+use crate::format::mbps::columns;
+use crate::format::number::{read_number, read_seconds};
 use crate::lines::{Body, LineParser};
 use crate::rates::{DURATION_MAX, DURATION_MAX_TEXT, STEPS_MAX, seconds};
 use crate::window::check_window;

@@ -70,6 +70,36 @@ pub enum Problem {
         /// The existing columns, separated by commas; long lists are cut.
         known: String,
     },
+    /// A row of a table with a time before that of the row above. Both are as the file has them.
+    RowBefore {
+        /// Beginning of the time of the row above.
+        before: String,
+        /// Beginning of the time of this row.
+        found: String,
+    },
+    /// A row without a rate in a table whose user gives such rows no meaning.
+    NoValue {
+        /// Description of the accepted text.
+        expected: &'static str,
+        /// Beginning of the text found.
+        found: String,
+    },
+    /// A table without a rate in any row.
+    NoValues {
+        /// Number of rows.
+        rows: u64,
+    },
+    /// A table without a row that has the requested value in a column.
+    NoRow {
+        /// The column.
+        column: String,
+        /// The requested value.
+        value: String,
+        /// Some of the values in this column, separated by commas.
+        known: String,
+    },
+    /// A table without a CQI in any row.
+    NoCqi,
     /// A row that ends before a needed column.
     ShortRow {
         /// The missing column.
@@ -132,7 +162,7 @@ impl fmt::Display for Problem {
             Problem::LongLine(limit) => {
                 write!(
                     f,
-                    "the line is longer than {limit} bytes; expected a trace in text form, which has short lines"
+                    "the line is longer than {limit} bytes; expected a trace in text form, which has short lines; mbps:every=1s reads a long line of rates"
                 )
             }
             Problem::Unexpected { expected, found } => write!(f, "expected {expected}, found '{found}'"),
@@ -142,6 +172,25 @@ impl fmt::Display for Problem {
             Problem::Decreasing { before, found } => {
                 write!(f, "time {found} is before {before} of the line above; expected times in order")
             }
+            Problem::RowBefore { before, found } => write!(
+                f,
+                "time {found} is before {before} of the line above; expected times in order: order=sort sorts the rows, \
+                 where=COLUMN=VALUE reads one of several runs"
+            ),
+            Problem::NoValue { expected, found } => write!(
+                f,
+                "expected {expected}, found '{found}'; missing=hold, zero or skip gives rows without a rate a meaning"
+            ),
+            Problem::NoValues { rows } => {
+                write!(f, "none of {rows} rows has a rate; expected a number in at least one")
+            }
+            Problem::NoRow { column, value, known } => {
+                write!(
+                    f,
+                    "no row has '{value}' in column '{column}'; expected a value that it has, such as {known}"
+                )
+            }
+            Problem::NoCqi => f.write_str("no row has a CQI; expected a CQI of 1 to 15 in at least one row"),
             Problem::Repeated { found } => {
                 write!(f, "time {found} is repeated; expected each time once, in increasing order")
             }

@@ -267,6 +267,65 @@ impl Samples {
     }
 }
 
+/// Samples of a rate in the order of time; those of one time are replaced by their mean, or their sum.
+#[derive(Clone, Debug)]
+pub(crate) struct Means {
+    samples: Samples,
+    is_sum: bool,
+    /// Samples of the last time: the time, the sum of their rates in bit/s, and their number.
+    pending: Option<(Time, f64, u32)>,
+}
+
+impl Means {
+    pub(crate) const fn with_limit(limit: u64, is_sum: bool) -> Means {
+        Means { samples: Samples::with_limit(limit), is_sum, pending: None }
+    }
+
+    /// Time of the last sample.
+    pub(crate) fn pending_time(&self) -> Option<Time> {
+        self.pending.map(|(time, ..)| time)
+    }
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.pending.is_none()
+    }
+
+    /// Adds a sample whose `time` counts from any origin.
+    pub(crate) fn add(&mut self, time: Time, bps: f64) -> Result<(), Problem> {
+        match &mut self.pending {
+            Some((last, sum, count)) if *last == time => {
+                *sum += bps;
+                *count = count.saturating_add(1);
+                // A file whose time does not advance has no other bound.
+                let limit = self.samples.limit;
+                if u64::from(*count) > limit {
+                    return Err(Problem::TooMany { what: "samples of one time", limit });
+                }
+                Ok(())
+            }
+            Some((last, ..)) if time < *last => {
+                Err(Problem::Decreasing { before: seconds(*last), found: seconds(time) })
+            }
+            _ => {
+                self.flush()?;
+                self.pending = Some((time, bps, 1));
+                Ok(())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Problem> {
+        let Some((time, sum, count)) = self.pending else { return Ok(()) };
+        let count = if self.is_sum { 1 } else { count };
+        self.samples.push(time, Rate::from_bps(libm::round(sum / f64::from(count)) as u64))
+    }
+
+    /// The samples, each of a time of its own.
+    pub(crate) fn finish(mut self) -> Result<Samples, Problem> {
+        self.flush()?;
+        Ok(self.samples)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,9 +7,12 @@
 use arbtest::arbitrary::{Result, Unstructured};
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span, Time};
+use qdelay_trace::csv::{Columns, Missing, RateUnit, Times};
 use qdelay_trace::format::FORMATS;
+use qdelay_trace::format::time::TimeUnit;
+use qdelay_trace::rates::Interval;
 use qdelay_trace::schedule::OPPORTUNITIES_MAX;
-use qdelay_trace::{Gap, Problem, RateStep, RateSteps, ScheduleBuilder, convert, info, mahimahi, synth};
+use qdelay_trace::{Gap, Problem, RateStep, RateSteps, ScheduleBuilder, convert, cqi, info, mahimahi, synth};
 
 fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
     qdelay_testing::fuzz::fuzz(2.0, target);
@@ -49,6 +52,16 @@ const PIECES: &[&[u8]] = &[
     b"2019.12.16_14.23.32",
     b"9999.99.99_99.99.99",
     b"t,v\n",
+    b"t;v\n",
+    b";",
+    b"#eof\n",
+    b"2024-05-01T10:00:00.5+02:00",
+    b"Wed May  1 10:00:00 UTC 2024",
+    b" EST",
+    b"23:59:59",
+    b"12:00:00 AM",
+    b"1714557600000000001",
+    b"1,5",
     b"Timestamp,CQI\n",
     b",16",
     &[b'7'; 70],
@@ -174,6 +187,92 @@ fn csv_takes_mutated_files() {
     });
 }
 
+/// A time in one of the forms that tables have.
+fn moment(u: &mut Unstructured<'_>, ms: u32) -> Result<String> {
+    let (hour, minute, second) = (ms / 3_600_000 % 24, ms / 60_000 % 60, ms / 1000 % 60);
+    let clock = format!("{hour:02}:{minute:02}:{second:02}");
+    Ok(match u.int_in_range(0..=5)? {
+        0 => format!("{ms}"),
+        1 => format!("{}.{:03}", ms / 1000, ms % 1000),
+        2 => format!("2024-05-01 {clock}.{:03}", ms % 1000),
+        3 => format!("Wed May  1 {clock} UTC 2024"),
+        4 => format!("{clock},{:03}", ms % 1000),
+        _ => clock,
+    })
+}
+
+/// A table with a separator, times in some form, and rows without a rate.
+fn table_text(u: &mut Unstructured<'_>, separator: char) -> Result<Vec<u8>> {
+    let mut text = format!("{}t{separator}w{separator}v\n", *u.choose(&["", "# by x\n", "#", "\u{feff}"])?);
+    for ms in times(u)? {
+        let rate = *u.choose(&["1", "2,5", "2.5", "", "NaN", "-3", "1e3", "#"])?;
+        let time = moment(u, ms)?;
+        text.push_str(&format!("{time}{separator}{}{separator}{rate}\n", ms % 2));
+        if u.ratio(1, 20)? {
+            text.push_str("#eof\n");
+        }
+    }
+    mutate(u, text.into_bytes())
+}
+
+#[test]
+fn csv_takes_mutated_files_with_any_parameters() {
+    fuzz(|u| {
+        let separator = *u.choose(&[',', ';', '\t'])?;
+        let text = if u.ratio(1, 10)? { u.arbitrary()? } else { table_text(u, separator)? };
+        let times = match u.arbitrary()? {
+            true => Times::Column("t".to_string()),
+            false => Times::Every(Span::from_millis(100)),
+        };
+        let filters = if u.arbitrary()? { vec![("w".to_string(), "1".to_string())] } else { vec![] };
+        let columns = Columns {
+            unit: *u.choose(&[RateUnit::Bit, RateUnit::Kbit, RateUnit::BytesPerRow])?,
+            time_unit: *u.choose(&[TimeUnit::Seconds, TimeUnit::Millis, TimeUnit::Nanos])?,
+            interval: *u.choose(&[Interval::After, Interval::Before])?,
+            separator: *u.choose(&[None, Some(separator as u8)])?,
+            filters,
+            missing: *u.choose(&[Missing::Refuse, Missing::Hold, Missing::Zero, Missing::Skip])?,
+            is_sorted: u.arbitrary()?,
+            ..Columns::new("v", times)
+        };
+        crate::judge::csv_of(&columns, &text, &cuts(u, &text)?);
+        Ok(())
+    });
+}
+
+#[test]
+fn mbps_takes_mutated_files_with_any_parameters() {
+    let names = [
+        "mbps:column=3",
+        "mbps:time=ms:unit=kbit",
+        "mbps:time=ns:unit=mb:column=2:sample=before",
+        "mbps:every=1s",
+        "mbps:every=20ms:column=2:unit=bit",
+    ];
+    fuzz(|u| {
+        let text = if u.ratio(1, 10)? { u.arbitrary()? } else { mbps_text(u)? };
+        crate::judge::format(u.choose(&names)?, &text, &cuts(u, &text)?);
+        Ok(())
+    });
+}
+
+/// Any field as a time: a table of it is read or refused, without a panic.
+#[test]
+fn times_take_any_bytes() {
+    fuzz(|u| {
+        let mut text = b"t,v\n".to_vec();
+        for _ in 0..3 {
+            let ms = u.int_in_range(0..=90_000_000)?;
+            let field = moment(u, ms)?.into_bytes();
+            text.extend(mutate(u, field)?);
+            text.extend_from_slice(b",1\n");
+        }
+        let columns = Columns::new("v", Times::Column("t".to_string()));
+        crate::judge::csv_of(&columns, &text, &cuts(u, &text)?);
+        Ok(())
+    });
+}
+
 #[test]
 fn every_format_takes_mutated_files_by_its_name() {
     fuzz(|u| {
@@ -220,6 +319,24 @@ fn cqi_takes_any_bytes() {
         let mut text = if u.arbitrary()? { b"Timestamp,CQI\n".to_vec() } else { vec![] };
         text.extend(u.arbitrary::<Vec<u8>>()?);
         check_cqi(u, &text)
+    });
+}
+
+/// A table with times in any form and another separator.
+#[test]
+fn cqi_takes_mutated_tables_of_any_columns() {
+    fuzz(|u| {
+        let separator = *u.choose(&[',', ';', '\t'])?;
+        let text = table_text(u, separator)?;
+        let names = cqi::Columns { time: "t".into(), time_unit: TimeUnit::Millis, cqi: "v".into() };
+        let read = |chunks: &[&[u8]]| {
+            let mut parser = cqi::Parser::with_columns(Gap::Hold, names.clone());
+            let _ = chunks.iter().try_for_each(|chunk| parser.feed(chunk));
+            parser.finish()
+        };
+        let (start, end) = text.split_at(u.int_in_range(0..=text.len())?);
+        assert_eq!(read(&[&text]), read(&[start, end]));
+        Ok(())
     });
 }
 

@@ -6,7 +6,6 @@
 use qdelay_core::Span;
 use qdelay_testing::{Need, skip};
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
-use qdelay_trace::rates::Interval;
 use qdelay_trace::{
     Gap, RateSteps, Schedule, TraceInfo, capacity, convert, cqi, info, mahimahi, mbps, synth,
 };
@@ -91,8 +90,7 @@ fn rate_traces_are_as_their_index_says() {
 
 fn table(path: &str, rate: &str, unit: RateUnit, times: Times) -> RateSteps {
     let path = part("5g").join(path);
-    let mut parser =
-        csv::Parser::new(Columns { rate: rate.to_string(), unit, times, interval: Interval::After });
+    let mut parser = csv::Parser::new(Columns { unit, ..Columns::new(rate, times) });
     for chunk in std::fs::read(&path).unwrap().chunks(777) {
         parser.feed(chunk).unwrap();
     }

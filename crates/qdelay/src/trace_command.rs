@@ -1,6 +1,7 @@
 //! `qdelay trace`: statistics of traces, conversion, synthesis, and the built-in traces.
 
 use crate::cli::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
+use qdelay_core::Span;
 use qdelay_core::component::Arguments;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::{self as trace_files, Format, Trace};
@@ -28,22 +29,29 @@ pub fn run(command: &TraceCommand) -> Result<(), Failure> {
 
 fn print_info(options: &TraceInfo) -> Result<(), Failure> {
     let format = Format::parse(options.trace_format.as_deref())?;
-    let (mut all, mut uneven) = (Vec::new(), Vec::new());
+    let (mut all, mut uneven, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for name in &options.files {
-        let trace = trace_files::load(name, &format)?;
+        let (trace, notes) = trace_files::load_with_notes(name, &format)?;
         let name = name.to_string_lossy().into_owned();
-        if matches!(&trace, Trace::Rates(rates) if rates.is_uneven()) {
+        let is_named = names_the_interval(options) || name.contains(":sample=");
+        if matches!(&trace, Trace::Rates(rates) if rates.is_uneven()) && !is_named {
             uneven.push(name.clone());
         }
-        all.push(Described::new(name, None, &trace));
+        lines.extend(
+            notes.iter().chain(&unlikely(&trace)).map(|note| format!("{}: {note}\n", one_line(&name))),
+        );
+        all.push(Described { notes, ..Described::new(name, None, &trace) });
     }
     print_described(all, options.json)?;
-    if !options.json && !uneven.is_empty() && !names_the_interval(options) {
+    if !options.json && !lines.is_empty() {
+        output::print(&format!("\n{}", lines.concat()))?;
+    }
+    if !options.json && !uneven.is_empty() {
         let names = uneven.join(", ");
         output::print(&format!(
             "\nUneven distances: {names}. Where no '# sample after' stands in it, a sample of the format mbps speaks of the interval before its time \
              there\n(as in traces of Pensieve, Puffer and Oboe), and one of csv of the interval after it. 'sample' says otherwise, as in\n\
-             --trace-format mbps:sample=after.\n"
+             FILE:format=[mbps:sample=after].\n"
         ))?;
     }
     match options.files.first() {
@@ -55,6 +63,27 @@ fn print_info(options: &TraceInfo) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// A hint about rates that no link has had, such as those of a file in other units.
+fn unlikely(trace: &Trace) -> Option<String> {
+    /// Mean in Mbit/s that is unlikely of samples minutes apart, and of any.
+    const SLOW_MBPS: f64 = 1e3;
+    const MBPS: f64 = 2e4;
+    const MINUTE: Span = Span::from_secs(60);
+    let Trace::Rates(rates) = trace else { return None };
+    let mean = rates.mean_mbps();
+    let apart = Span::from_nanos(rates.period().as_nanos() / rates.steps().len().max(1) as u64);
+    if mean > SLOW_MBPS && apart >= MINUTE {
+        return Some(format!(
+            "a mean of {mean:.0} Mbit/s from samples {:.1} minutes apart is unlikely; times in ms and rates in kbit/s, as Oboe has them, \
+             are read by :format=[mbps:time=ms:unit=kbit]",
+            apart.as_secs_f64() / 60.0
+        ));
+    }
+    (mean > MBPS).then(|| {
+        format!("a mean of {mean:.0} Mbit/s is unlikely; 'unit' reads rates in another unit, as in :format=[mbps:unit=bit]")
+    })
 }
 
 /// Formats that state which interval a sample covers.
@@ -139,6 +168,8 @@ struct Described {
     gaps_over_100ms: u64,
     gaps_over_1s: u64,
     outage_s: f64,
+    /// Lines about the file, such as the number of rows without a value.
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -174,6 +205,7 @@ impl Described {
             gaps_over_100ms: info.gaps_over_100ms,
             gaps_over_1s: info.gaps_over_1s,
             outage_s: info.outage.as_secs_f64(),
+            notes: Vec::new(),
         }
     }
 

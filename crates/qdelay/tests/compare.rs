@@ -190,7 +190,7 @@ fn formats_of_traces_are_told_apart() {
     }
     refused(
         &["compare", "--trace", &traces[2].0],
-        &["c.csv: line 1: ", "header of a table", "--trace-format csv"],
+        &["c.csv: line 1: ", "header of a table", "FILE:format=[csv:column=NAME]"],
     );
 }
 

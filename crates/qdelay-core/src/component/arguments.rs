@@ -74,6 +74,11 @@ pub fn split_outside_brackets(text: &str, separator: char) -> Result<Vec<&str>, 
     Ok(parts)
 }
 
+/// `text` without the square brackets around all of it, if it has them.
+pub fn without_brackets(text: &str) -> &str {
+    text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
+}
+
 /// The position of the first `wanted` outside of square brackets.
 pub fn find_outside_brackets(text: &str, wanted: char) -> Option<usize> {
     let mut depth = 0_usize;
@@ -369,6 +374,14 @@ mod tests {
         assert_eq!(split("a[b[c]").unwrap_err(), "'[' without its ']', before 'b[c]'");
         assert_eq!(split("a[b]]:c").unwrap_err(), "']' without its '[', after 'a[b]'");
         assert_eq!(split("][").unwrap_err(), "']' without its '[', after ''");
+    }
+
+    #[test]
+    fn brackets_around_a_value_are_dropped() {
+        assert_eq!(
+            [without_brackets("[a: b]"), without_brackets("a[b]"), without_brackets("[")],
+            ["a: b", "a[b]", "["]
+        );
     }
 
     #[test]

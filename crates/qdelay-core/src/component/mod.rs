@@ -28,7 +28,9 @@ mod near;
 mod registry;
 mod typed;
 
-pub use arguments::{Arguments, ComponentError, find_outside_brackets, split_outside_brackets, unknown};
+pub use arguments::{
+    Arguments, ComponentError, find_outside_brackets, split_outside_brackets, unknown, without_brackets,
+};
 pub use near::{near, suggestion};
 pub use registry::{Custom, Opener, Registry};
 pub use typed::{Typeable, Typed};

@@ -302,8 +302,9 @@ impl Library {
         repeat: bool,
         stand_in: Option<&str>,
     ) -> Result<FoundTrace, String> {
-        let format = Format::parse(format).map_err(|error| error.message)?;
+        let given = Format::parse(format).map_err(|error| error.message)?.by_key();
         let (file, window) = Window::split(name)?;
+        let format = window.format_or(&given)?;
         let read = |input: &mut dyn Read, format: &Format, substitute_for: Option<&str>| {
             let (trace, digest) = read_with_digest(input, format)?;
             let link = link(&window.cut(trace)?, repeat);

@@ -1,8 +1,9 @@
-//! Window and scale of a trace: `NAME:from=60s:for=120s:scale=0.5`.
+//! Window, scale and format of a trace: `NAME:from=60s:for=120s:scale=0.5:format=[csv:rate:time=t]`.
 
+use super::Format;
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Kind, Typed};
-use qdelay_trace::format::Trace;
+use qdelay_core::component::{Arguments, Component, Kind, Typed, without_brackets};
+use qdelay_trace::format::{self, Trace};
 use std::path::Path;
 
 pub(super) const FROM: Typed<Span> = Typed::new("from", "0s", "Start of the window in the trace.");
@@ -11,13 +12,19 @@ pub(super) const FOR: Typed<Option<Span>> =
 pub(super) const SCALE: Typed<f64> =
     Typed::new("scale", "1", "Factor on the capacity of the trace.").within("0.001", "1000");
 
+pub(super) const FORMAT: Typed<Option<&str>> = Typed::new(
+    "format",
+    "",
+    "Format of the file with its keys, in brackets, such as [csv:rate:time=t]; default: detected from the first line.",
+);
+
 /// Parameters that may follow the name of a trace.
 pub static COMPONENT: Component = Component::new(
     Kind::Format,
     "trace",
-    "a window of a trace, or its capacity scaled: NAME:from=60s:for=120s",
+    "a window of a trace, its capacity scaled, or its format: NAME:from=60s:for=120s:format=[csv:rate]",
 )
-.with(&[FROM.parameter(), FOR.parameter(), SCALE.parameter()]);
+.with(&[FROM.parameter(), FOR.parameter(), SCALE.parameter(), FORMAT.parameter()]);
 
 /// The window of a trace; by default the whole trace.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +34,7 @@ impl Window {
     /// Splits `text` into the file or name, and its window. Text that is the name of an existing file has no window.
     ///
     /// # Errors
-    /// An unknown parameter, or a value out of range.
+    /// An unknown parameter, a value out of range, or an invalid format.
     pub fn split(text: &str) -> Result<(&str, Window), String> {
         let is_key = |part: &str| {
             part.split_once('=').is_some_and(|(key, _)| {
@@ -40,9 +47,29 @@ impl Window {
             Some(end) if !Path::new(text).exists() => {
                 let arguments =
                     Arguments::parse(&[&COMPONENT], &format!("{}{}", COMPONENT.name, &text[end..]));
-                Ok((&text[..end], Window(Some(arguments.map_err(|error| error.to_string())?))))
+                let arguments = arguments.map_err(|error| match text.contains(":format=") {
+                    true => format!("{error}; expected the format in brackets, as in {FORMAT_EXAMPLE}"),
+                    false => error.to_string(),
+                })?;
+                named_format(&arguments)?;
+                Ok((&text[..end], Window(Some(arguments))))
             }
             _ => Ok((text, Window::default())),
+        }
+    }
+
+    /// The format in which to read the file: the one of the name, or else `other`, which an option or a key gives.
+    ///
+    /// # Errors
+    /// Both are given.
+    pub fn format_or(&self, other: &Format) -> Result<Format, String> {
+        match self.0.as_ref().map(named_format).transpose()?.flatten() {
+            Some(_) if other.is_given() => Err(format!(
+                "the name has a format and {} gives another; expected one of the two",
+                other.option()
+            )),
+            Some(format) => Ok(format),
+            None => Ok(other.clone()),
         }
     }
 
@@ -70,6 +97,16 @@ impl Window {
     }
 }
 
+/// Example of [`FORMAT`], for messages.
+const FORMAT_EXAMPLE: &str = "FILE:format=[csv:column=NAME]";
+
+/// The format that `arguments` give.
+pub(super) fn named_format(arguments: &Arguments) -> Result<Option<Format>, String> {
+    let Some(text) = arguments.get(&FORMAT) else { return Ok(None) };
+    let parsed = format::parse(without_brackets(text)).map_err(|error| format!("format: {error}"))?;
+    Ok(Some(Format::from(parsed)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,12 +126,35 @@ mod tests {
             ("a:from=1s", "a"),
             ("dir:x/a:scale=2:for=1s", "dir:x/a"),
             ("synth-subway:for=10s", "synth-subway"),
+            ("a.csv:format=[csv:rate:time=t]", "a.csv"),
+            ("a.csv:format=mbps:from=1s", "a.csv"),
+            ("a.csv:from=1s:format=[csv:column=[DL: rate]:unit=kbit]:scale=2", "a.csv"),
         ] {
             assert_eq!(Window::split(text).unwrap().0, name, "{text}");
         }
         let error = Window::split("a:form=1s").unwrap_err();
         assert!(error.contains("form") && error.contains("from"), "{error}");
         assert!(Window::split("a:scale=0").is_err());
+    }
+
+    #[test]
+    fn formats_follow_the_name() {
+        let error = |text: &str| Window::split(text).unwrap_err();
+        let brackets = "expected the format in brackets, as in FILE:format=[csv:column=NAME]";
+        for bad in ["a:format=csv:rate", "a:format=csv:column=rate", "a:format=[csv:rate"] {
+            assert!(error(bad).ends_with(brackets), "{}", error(bad));
+        }
+        assert_eq!(
+            error("a:format=wav"),
+            "format: 'wav': unknown format; expected mahimahi, mbps or csv:column=NAME"
+        );
+        let window = |text: &'static str| Window::split(text).unwrap().1;
+        let other = Format::parse(Some("mbps")).unwrap();
+        let twice = window("a:format=[csv:rate]").format_or(&other).unwrap_err();
+        assert!(twice.contains("--trace-format") && twice.contains("expected one of the two"), "{twice}");
+        assert!(window("a:for=1s").format_or(&other).unwrap().is_given());
+        assert!(window("a:format=mbps").format_or(&Format::default()).unwrap().is_given());
+        assert!(!window("a").format_or(&Format::default()).unwrap().is_given());
     }
 
     #[test]

@@ -12,27 +12,54 @@
 //!   files of uneven intervals have that convention; `after` for equal intervals, where the two conventions
 //!   differ by a shift only.
 //!
+//! `time` and `unit` give other units, and `column` another column of the rate; the first column is the time. With
+//! `every` the numbers of a line, or those in `column`, are rates at equal intervals. Samples of the same time are
+//! replaced by their mean, as in [`crate::csv`].
+//!
 //! A rate of 0 is an outage. Blank lines and lines that begin with `#` are skipped, except two comments that
 //! the writer makes: `# sample after` is equivalent to the parameter, and `# duration_s 12.5`, which implies
 //! it, gives the duration of the whole trace.
 //!
 //! Times are rounded to a nanosecond, rates to a bit per second. Memory: 16 bytes a sample, up to a limit.
 
-use crate::error::TraceError;
+mod list;
+
+use crate::error::{Problem, TraceError, shown};
+#[allow(unused_imports, reason = "other formats of two columns read their numbers as this one does")]
+pub(crate) use crate::format::number::{read_number, read_seconds};
+use crate::format::time::{TIME_UNITS, TimeUnit, read_number as read_time};
+use crate::format::unit::{RateUnit, UNITS};
 use crate::format::{Format, fields};
 use crate::lines::{Body, LineParser};
-use crate::rates::{Interval, RATE_MAX, RATE_MAX_TEXT, RateSteps, STEPS_MAX, Samples, decimal, seconds};
+use crate::rates::{Interval, Means, RateSteps, STEPS_MAX, decimal, seconds};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
+use list::RateList;
 use qdelay_core::component::{Component, Kind, Typed, Unit};
-use qdelay_core::{Rate, Span, Time};
+use qdelay_core::{Span, Time};
 
 /// Key `sample`: the interval that a sample describes.
 pub(crate) const SAMPLE: Typed<Option<&str>> =
     Typed::new("sample", "", "interval that a sample describes: after its time, or before it")
         .unit(Unit::Choice(&["after", "before"]));
 
-const EXPECTED: &str = "two columns, seconds and Mbit/s, separated by a blank, a tab or a comma";
+const TIME: Typed<str> = Typed::new("time", "s", "unit of the times").unit(Unit::Choice(TIME_UNITS));
+const UNIT: Typed<str> =
+    Typed::new("unit", "mbit", "unit of the rates; kb and mb: 1000 and 10^6 bytes per second")
+        .unit(Unit::Choice(UNITS));
+const COLUMN: Typed<Option<u64>> = Typed::new(
+    "column",
+    "",
+    "column of the rate, counted from 1; default: the second of two, or with every each number of a line",
+)
+.within("1", "64");
+const EVERY: Typed<Option<Span>> =
+    Typed::new("every", "", "time between rates; the lines have no times").within("1us", "1h");
+
+const EXPECTED: &str = "two columns, seconds and Mbit/s, separated by a blank, a tab or a comma; mbps:column=3 reads one of several \
+    columns, mbps:every=1s rates without times";
+const EXPECTED_COLUMN: &str = "a time and a rate in the column that column= names";
 const DURATION: &[u8] = b"duration_s";
 const AFTER: &[u8] = b"sample after";
 
@@ -44,7 +71,13 @@ pub static FORMAT: Format = Format {
         "lines of seconds and Mbit/s, separated by a blank, a tab or a comma",
     )
     .source("Pensieve (SIGCOMM 2017), Lumos5G (IMC 2020)")
-    .with(&[SAMPLE.parameter()]),
+    .with(&[
+        SAMPLE.parameter(),
+        TIME.parameter(),
+        UNIT.parameter(),
+        COLUMN.parameter(),
+        EVERY.parameter(),
+    ]),
     usage: "mbps",
     example: "0 1.5\n1 2\n2.5 0\n",
     begins: "two numbers, seconds and Mbit/s",
@@ -53,7 +86,24 @@ pub static FORMAT: Format = Format {
         line.starts_with(b"#") || fields > 1 && numbers > 0
     },
     parser: |arguments| {
-        let body = TwoColumns { interval: interval(arguments.get(&SAMPLE)), ..TwoColumns::default() };
+        let column = arguments.get(&COLUMN).map(|column| column as usize);
+        let unit = RateUnit::named(arguments.get(&UNIT));
+        if let Some(every) = arguments.get(&EVERY) {
+            return match arguments.first_given(&["time", "sample"]) {
+                Some(key) => Err(alloc::format!("every and {key} are both given; expected only one of them")),
+                None => Ok(Box::new(LineParser::with_body(RateList::new(every, unit, column)))),
+            };
+        }
+        if column == Some(1) {
+            return Err("column=1 is the time; expected the column of the rate, 2 or more".into());
+        }
+        let body = TwoColumns {
+            interval: interval(arguments.get(&SAMPLE)),
+            time_unit: TimeUnit::named(arguments.get(&TIME)),
+            unit,
+            column,
+            ..TwoColumns::default()
+        };
         Ok(Box::new(LineParser::with_body(body)))
     },
 };
@@ -64,15 +114,14 @@ pub(crate) fn interval(name: Option<&str>) -> Option<Interval> {
 }
 
 /// Reads such a trace, of up to [`STEPS_MAX`] samples by default. It refuses a line that is not two numbers;
-/// a negative or too large number; a time that is not later than the one above; no samples, or a single one
+/// a negative or too large number; a time before the one above; no samples, or a single one
 /// without a duration; a duration that ends before the last sample.
 pub type Parser = LineParser<TwoColumns>;
 
 impl Parser {
     /// A reader that refuses a trace of more than `limit` samples.
     pub const fn with_limit(limit: u64) -> Parser {
-        let samples = Samples::with_limit(limit);
-        LineParser::with_body(TwoColumns { samples, interval: None, duration: None })
+        LineParser::with_body(TwoColumns::with_limit(limit))
     }
 }
 
@@ -87,15 +136,35 @@ pub fn parse(text: &[u8]) -> Result<RateSteps, TraceError> {
 /// Values of the lines read so far.
 #[derive(Clone, Debug)]
 pub struct TwoColumns {
-    samples: Samples,
+    means: Means,
     /// The interval given by a parameter or the file; `None` for the default.
     interval: Option<Interval>,
     duration: Option<Span>,
+    time_unit: TimeUnit,
+    unit: RateUnit,
+    /// Column of the rate, from 1; `None` for the second of two.
+    column: Option<usize>,
+    /// The time of the last line, as text.
+    last: Vec<u8>,
+}
+
+impl TwoColumns {
+    const fn with_limit(limit: u64) -> TwoColumns {
+        TwoColumns {
+            means: Means::with_limit(limit, false),
+            interval: None,
+            duration: None,
+            time_unit: TimeUnit::Seconds,
+            unit: RateUnit::Mbit,
+            column: None,
+            last: Vec::new(),
+        }
+    }
 }
 
 impl Default for TwoColumns {
     fn default() -> TwoColumns {
-        TwoColumns { samples: Samples::with_limit(STEPS_MAX), interval: None, duration: None }
+        TwoColumns::with_limit(STEPS_MAX)
     }
 }
 
@@ -112,19 +181,37 @@ impl Body for TwoColumns {
         if let Some(comment) = line.strip_prefix(b"#") {
             return self.comment(number, comment.trim_ascii());
         }
-        let (time, rate) = columns(line).ok_or_else(|| TraceError::unexpected(number, EXPECTED, line))?;
-        let (time, rate) = (read_seconds(number, time)?, read_mbps(number, rate)?);
-        self.samples.push(time, rate).map_err(|problem| TraceError::in_line(number, problem))
+        let (text, rate) = match self.column {
+            None => columns(line).ok_or_else(|| TraceError::unexpected(number, EXPECTED, line))?,
+            Some(column) => columns_of(line, column)
+                .ok_or_else(|| TraceError::unexpected(number, EXPECTED_COLUMN, line))?,
+        };
+        let time = match self.time_unit {
+            TimeUnit::Seconds => read_seconds(number, text)?,
+            unit => read_time(number, text, unit)?,
+        };
+        let rate = self.unit.read(number, rate)?;
+        self.means.add(time, rate).map_err(|problem| match problem {
+            Problem::Decreasing { .. } => {
+                let problem = Problem::Decreasing { before: shown(&self.last), found: shown(text) };
+                TraceError::in_line(number, problem)
+            }
+            problem => TraceError::in_line(number, problem),
+        })?;
+        self.last.clear();
+        self.last.extend_from_slice(text);
+        Ok(())
     }
 
     fn finish(self, line: u64) -> Result<RateSteps, TraceError> {
+        let samples = self.means.finish().map_err(|problem| TraceError::in_line(line, problem))?;
         let usual = match self.duration {
-            None if self.samples.is_uneven() => Interval::Before,
+            None if samples.is_uneven() => Interval::Before,
             _ => Interval::After,
         };
         match self.interval.unwrap_or(usual) {
-            Interval::Before => self.samples.finish_before(line),
-            Interval::After => self.samples.finish(line, self.duration),
+            Interval::Before => samples.finish_before(line),
+            Interval::After => samples.finish(line, self.duration),
         }
     }
 }
@@ -140,50 +227,24 @@ impl TwoColumns {
     }
 }
 
+const fn separates(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b',')
+}
+
+/// The first column of a line and the one of this number, from 1.
+fn columns_of(line: &[u8], column: usize) -> Option<(&[u8], &[u8])> {
+    let mut fields = line.split(|&byte| separates(byte)).filter(|field| !field.is_empty());
+    let mut rest = fields.clone();
+    Some((fields.next()?, rest.nth(column.checked_sub(1)?)?))
+}
+
 /// The two columns of a line; `None` if there are not two.
 pub(crate) fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    const fn separates(byte: u8) -> bool {
-        matches!(byte, b' ' | b'\t' | b',')
-    }
     let (first, rest) = line.split_at(line.iter().position(|&byte| separates(byte))?);
     let rest = rest.trim_ascii();
     let second = rest.strip_prefix(b",").unwrap_or(rest).trim_ascii();
     let two = !first.is_empty() && !second.is_empty() && !second.iter().any(|&byte| separates(byte));
     two.then_some((first, second))
-}
-
-/// A number that is neither negative nor infinite.
-pub(crate) fn read_number(line: u64, expected: &'static str, text: &[u8]) -> Result<f64, TraceError> {
-    let number = core::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
-    number.filter(|x| x.is_finite() && *x >= 0.0).ok_or_else(|| TraceError::unexpected(line, expected, text))
-}
-
-/// A time in seconds, exact below 2^53 ns (104 days); larger ones such as dates have the precision of a
-/// double.
-pub(crate) fn read_seconds(line: u64, text: &[u8]) -> Result<Time, TraceError> {
-    /// Largest time: about the year 2500 in Unix time, which still fits into a `Time` in nanoseconds.
-    const SECONDS_MAX: f64 = 1.8e10;
-    let value = read_number(line, "a number of seconds, 0 or more", text)?;
-    if value > SECONDS_MAX {
-        return Err(TraceError::too_large(line, "18000000000 s", text));
-    }
-    // Whole seconds are converted separately, so that times since 1970 keep their fraction as far as a double
-    // has it.
-    let whole = libm::floor(value);
-    let nanos = libm::round((value - whole) * 1e9);
-    Ok(Time::from_nanos(whole as u64 * 1_000_000_000 + nanos as u64))
-}
-
-/// A rate in Mbit/s.
-pub(crate) fn read_mbps(line: u64, text: &[u8]) -> Result<Rate, TraceError> {
-    let value = read_number(line, "a rate in Mbit/s, 0 or more", text)?;
-    scaled_rate(line, value * 1e6, text)
-}
-
-/// Bits per second as a rate within the range of traces.
-pub(crate) fn scaled_rate(line: u64, bps: f64, text: &[u8]) -> Result<Rate, TraceError> {
-    let rate = Rate::from_bps(libm::round(bps) as u64);
-    if rate > RATE_MAX { Err(TraceError::too_large(line, RATE_MAX_TEXT, text)) } else { Ok(rate) }
 }
 
 /// Writes a rate in this format, exactly.
@@ -280,7 +341,6 @@ mod tests {
         for bad in ["5 -6", "5 NaN", "5 x"] {
             assert!(message(bad.as_bytes()).starts_with("line 1: expected a rate in Mbit/s, 0 or more"));
         }
-        assert!(message(b"1 1\n1 2\n").starts_with("line 2: time 1 is repeated"));
         assert!(message(b"1.5 1\n1 2\n").starts_with("line 2: time 1 is before 1.5"));
         assert!(message(b"1 1000001\n").contains("expected at most 1000000 Mbit/s"));
         assert!(message(b"1e300 1\n").contains("too large"));
@@ -288,7 +348,52 @@ mod tests {
         assert!(message(b"# duration_s 1\n0 1\n1 1\n").contains("begins before the trace ends"));
         assert!(message(&[b'#'; 1025]).starts_with("line 1: the line is longer than 1024 bytes"));
         let mut parser = Parser::with_limit(1);
-        assert!(parser.feed(b"0 1\n1 1\n").unwrap_err().to_string().contains("more than 1 samples"));
+        assert!(parser.feed(b"0 1\n1 1\n2 1\n").unwrap_err().to_string().contains("more than 1 samples"));
+    }
+
+    fn by_name(format: &str, text: &str) -> (Vec<(u64, u64)>, u64) {
+        let arguments = crate::format::parse(format).unwrap();
+        let mut parser = crate::format::parser(&arguments).unwrap();
+        parser.feed(text.as_bytes()).unwrap();
+        let crate::format::Trace::Rates(rates) = parser.finish().unwrap() else { unreachable!("rates") };
+        let steps = rates.steps().iter().map(|s| (s.start.as_nanos() / 1_000_000, s.rate.as_bps())).collect();
+        (steps, rates.period().as_millis())
+    }
+
+    #[test]
+    fn samples_of_one_time_are_replaced_by_their_mean() {
+        let expected = (alloc::vec![(0, 10_000_000), (1000, 25_000_000), (2000, 10_000_000)], 3000);
+        assert_eq!(steps(b"1 10\n2 20\n2 30\n3 10\n"), expected);
+        assert!(message(b"1 1\n1 2\n").contains("expected a second sample"));
+    }
+
+    #[test]
+    fn units_and_columns_have_keys() {
+        let oboe = "15.0 3168\n474.0 3100\n514.0 3000\n";
+        let before = (alloc::vec![(0, 3_100_000), (459, 3_000_000)], 499);
+        assert_eq!(by_name("mbps:time=ms:unit=kbit", oboe), before);
+        let after = (alloc::vec![(0, 3_168_000), (459, 3_100_000), (499, 3_000_000)], 539);
+        assert_eq!(by_name("mbps:time=ms:unit=kbit:sample=after", oboe), after);
+        let three = "1.0\t204\t20.5\n2.0\t217\t19.5\n";
+        assert_eq!(by_name("mbps:column=2", three).0, [(0, 204_000_000), (1000, 217_000_000)]);
+        assert_eq!(by_name("mbps:column=3", three).0, [(0, 20_500_000), (1000, 19_500_000)]);
+        assert_eq!(by_name("mbps:time=us:unit=mb", "0 1\n1000 2\n").0, [(0, 8_000_000), (1, 16_000_000)]);
+        assert!(message(three.as_bytes()).contains("mbps:column=3 reads one of several"));
+        for bad in ["mbps:column=1", "mbps:column=0", "mbps:every=1s:time=ms", "mbps:unit=bytes_per_row"] {
+            assert!(crate::format::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rates_without_times_are_at_equal_intervals() {
+        let expected = (alloc::vec![(0, 3_250_000), (500, 0), (1000, 13_000_000)], 1500);
+        for text in ["3.25,0,13.0", "3.25 0\n# a comment\n\n13", "3.25\r\n0\r\n13\r\n", "3.25;0;13;"] {
+            assert_eq!(by_name("mbps:every=500ms", text), expected, "{text}");
+        }
+        assert_eq!(by_name("mbps:every=500ms:column=2", "a 3.25\nb 0\nc 13\n"), expected);
+        let long = "1.5,".repeat(50_000);
+        assert_eq!(by_name("mbps:every=1s", &long).1, 50_000_000);
+        assert!(message(long.as_bytes()).contains("mbps:every=1s reads"));
     }
 
     #[test]

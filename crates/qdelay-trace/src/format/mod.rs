@@ -6,6 +6,9 @@
 pub mod csv;
 pub mod mahimahi;
 pub mod mbps;
+mod number;
+pub mod time;
+pub mod unit;
 
 use crate::error::TraceError;
 use crate::lines::{Body, LineParser};
@@ -71,6 +74,14 @@ pub trait Parser {
     /// # Errors
     /// Errors of [`Parser::feed`]; a file that ends too early.
     fn finish(self: Box<Self>) -> Result<Trace, TraceError>;
+
+    /// As [`Parser::finish`], with a line for each thing about the file that the user should know.
+    ///
+    /// # Errors
+    /// Errors of [`Parser::finish`].
+    fn finish_with_notes(self: Box<Self>) -> Result<(Trace, Vec<String>), TraceError> {
+        self.finish().map(|trace| (trace, Vec::new()))
+    }
 }
 
 impl<B: Body<Trace: Into<Trace>>> Parser for LineParser<B> {
@@ -174,7 +185,10 @@ mod tests {
         };
         is("mahimahi", &["", "\n", "0\n1\n", "5\r\n", "-5\n", "five\n", "\u{1}\u{2}\n", "1.5\n", "x y\n"]);
         is("mbps", &["1\t253\n", "1,2", "# c\n1 2\n", "0.5 -1\n", "1 2 3\n", "# only", "# a,b,c\n"]);
-        is("csv", &["a,b\n1,2\n", "Timestamp,Op,DL_bitrate\n", "\"a\",b\n"]);
+        is(
+            "csv",
+            &["a,b\n1,2\n", "Timestamp,Op,DL_bitrate\n", "\"a\",b\n", "time;rate\n0;1\n", "t\tr\n0\t1\n"],
+        );
         assert_eq!(detect(b"a,b\xff\n1,2\n").component.name, "mahimahi");
         is("mahimahi", &["# a comment\n0\n1\n", "\u{feff}0\n1\n"]);
         is("mbps", &["\u{feff}0 1\n", "\n# c\n\n1 2\n"]);

@@ -4,7 +4,6 @@
 
 use qdelay_core::{Span, Time};
 use qdelay_trace::csv::{self, Columns, RateUnit, Times};
-use qdelay_trace::rates::Interval;
 use qdelay_trace::{
     CapacitySteps, CqiSteps, Gap, Problem, RateSteps, Schedule, TraceError, capacity, cqi, format, info,
     mahimahi, mbps,
@@ -94,7 +93,11 @@ pub fn mbps(text: &[u8], cuts: &[usize]) {
 /// Checks a table with the rate in column `v`, and the time in `t` if it has times.
 pub fn csv(text: &[u8], has_times: bool, cuts: &[usize]) {
     let times = if has_times { Times::Column("t".to_string()) } else { Times::Every(Span::from_secs(1)) };
-    let columns = Columns { rate: "v".to_string(), unit: RateUnit::Kbit, times, interval: Interval::After };
+    csv_of(&Columns { unit: RateUnit::Kbit, ..Columns::new("v", times) }, text, cuts);
+}
+
+/// Checks a table with these columns.
+pub fn csv_of(columns: &Columns, text: &[u8], cuts: &[usize]) {
     let read = |chunks: &[&[u8]]| {
         let mut parser = csv::Parser::new(columns.clone());
         let _ = chunks.iter().try_for_each(|chunk| parser.feed(chunk));

@@ -1,6 +1,7 @@
 //! Radio channel from the trace of a link.
 
-use super::super::{Format, Trace, read_with_digest};
+use super::super::window::{FORMAT, named_format};
+use super::super::{Trace, read_with_digest};
 use super::{FOR, FROM, FileChannel, REPEAT, window};
 use qdelay_core::component::{Component, Kind, Typed};
 use qdelay_ran::radio::{Channel, Opportunities, Rates};
@@ -13,12 +14,13 @@ pub(super) static CHANNEL: FileChannel = FileChannel {
         "trace",
         "the trace of a link: each TTI carries the bytes that the link would send",
     )
-    .with(&[NAME.parameter(), FROM.parameter(), FOR.parameter(), REPEAT.parameter()])
+    .with(&[NAME.parameter(), FROM.parameter(), FOR.parameter(), REPEAT.parameter(), FORMAT.parameter()])
     .positional("name"),
     key: NAME,
     example: "trace:synth-lte-driving",
     read: |arguments, input| {
-        let (trace, digest) = read_with_digest(input, &Format::default())?;
+        let format = named_format(arguments)?.unwrap_or_default();
+        let (trace, digest) = read_with_digest(input, &format)?;
         let part = match &trace {
             Trace::Schedule(whole) => window(arguments, whole.period(), |from, length| {
                 whole.window(from, length).map(Trace::Schedule)
