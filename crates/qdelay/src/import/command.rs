@@ -150,16 +150,33 @@ fn log_table(all: &[(String, LogFigures)]) -> String {
             format!("{:.2}", figures.throughput_mbps),
             figures.utilization.map_or(String::new(), |used| format!("{:.1}", 100.0 * used)),
             milliseconds(figures.delay_ms.mean),
-            format!("{:.0}", figures.delay_p95_ms),
-            format!("{:.0}", figures.delay_ms.max),
-            format!("{:.0}", figures.signal_delay_p95_ms),
+            whole_or_exact(figures.delay_p95_ms),
+            whole_or_exact(figures.delay_ms.max),
+            whole_or_exact(figures.signal_delay_p95_ms),
             figures.drops.to_string(),
         ]
     };
     let table = text_table::table(&columns, all.iter().map(row).collect());
+    let others: String = all.iter().map(|(log, figures)| other_events(log, figures)).collect();
     format!(
-        "{table}\nDelays: queueing delay of each packet; signal: smallest delay of anything sent at that time.\n"
+        "{table}\nDelays: queueing delay of each packet; signal: smallest delay of anything sent at that time.\n{others}"
     )
+}
+
+/// Whole milliseconds, as mahimahi has them, or a fraction, as some logs do.
+fn whole_or_exact(ms: f64) -> String {
+    if ms.fract() == 0.0 { format!("{ms:.0}") } else { milliseconds(ms) }
+}
+
+/// Line about events that are in no figure.
+fn other_events(log: &str, figures: &LogFigures) -> String {
+    let count: u64 = figures.other_events.values().sum();
+    let letters: Vec<String> = figures.other_events.keys().map(|letter| format!("'{letter}'")).collect();
+    match count {
+        0 => String::new(),
+        1 => format!("{}: 1 event of another kind left out: {}\n", one_line(log), letters.concat()),
+        _ => format!("{}: {count} events of other kinds left out: {}\n", one_line(log), letters.join(", ")),
+    }
 }
 
 /// Time with a sign, in nanoseconds.

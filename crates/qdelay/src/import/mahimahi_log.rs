@@ -10,6 +10,8 @@
 //!
 //! Differences from the reference:
 //! * `d` lines, at which mahimahi's script stops, count as drops.
+//! * Events with another letter, which forks of mahimahi write, are counted and left out.
+//! * Times and delays may have decimals, of which thousandths of a ms are read: Pantheon's merged logs have them.
 //! * Mean, median, 99th percentile and maximum of the delay are reported too; percentiles by nearest rank.
 //! * A log in which all events fall into one ms has no rates and is an error; mahimahi's script divides by zero.
 
@@ -25,6 +27,8 @@ use std::io::{BufRead, Read};
 const LINE_MAX: u64 = 64 << 10;
 /// Largest time or delay in ms, 30 years: a file beyond this bound is no log, and sums below it are exact.
 const TIME_MAX: u64 = 1_000_000_000_000;
+/// Microseconds of a ms, the unit of times and delays here.
+const MS: u64 = 1000;
 /// Largest count of bytes or packets of one event: sums of such counts fit 64 bits.
 const SIZE_MAX: u64 = 1_000_000_000;
 
@@ -53,6 +57,8 @@ pub struct LogFigures {
     pub delay_p95_ms: f64,
     /// 95th percentile of the signal delay.
     pub signal_delay_p95_ms: f64,
+    /// Number of events with other letters than those of mahimahi, by letter; they are in no figure.
+    pub other_events: BTreeMap<char, u64>,
     /// Bins of time in ascending order.
     #[serde(skip)]
     pub bins: Vec<Bin>,
@@ -81,11 +87,13 @@ struct Sums {
     capacity: u64,
     arrived: u64,
     departed: u64,
+    /// In microseconds.
     delay_max: Option<u64>,
     delay_sum: u128,
     departures: u64,
 }
 
+/// Sums of a log; times and delays in microseconds.
 #[derive(Default)]
 struct Events {
     base: Option<u64>,
@@ -97,6 +105,25 @@ struct Events {
     /// Smallest delay by the ms of arrival.
     signal: BTreeMap<u64, u64>,
     bins: BTreeMap<u64, Sums>,
+    others: BTreeMap<char, u64>,
+}
+
+/// A time or delay in ms, as microseconds; further decimals are left out.
+fn microseconds(word: &str) -> Option<u64> {
+    let (whole, decimals) = word.split_once('.').unwrap_or((word, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(decimals) {
+        return None;
+    }
+    let thousandths = decimals.bytes().chain(std::iter::repeat(b'0')).take(3);
+    let part = thousandths.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    whole.parse::<u64>().ok().filter(|ms| *ms <= TIME_MAX).map(|ms| ms * MS + part)
+}
+
+/// The letter of an event of a fork of mahimahi.
+fn other_letter(kind: &str) -> Option<char> {
+    let letter = kind.chars().next().filter(|letter| kind.len() == 1 && letter.is_ascii_alphabetic());
+    letter.filter(|letter| *letter != 'd')
 }
 
 /// Reads a log; `bin_ms` is the width of [`LogFigures::bins`], at least 1.
@@ -134,7 +161,7 @@ impl Events {
     fn take(&mut self, line: &str, bin_ms: u64) -> Result<(), String> {
         const EXPECTED: &str = "expected MS + BYTES, MS # BYTES, MS - BYTES DELAY or MS d PACKETS BYTES";
         if let Some(base) = line.strip_prefix("# base timestamp:") {
-            let base = base.trim().parse::<u64>().ok().filter(|base| *base <= TIME_MAX);
+            let base = microseconds(base.trim());
             return match (base, self.base) {
                 (None, _) => Err("no base timestamp; expected a number of ms".to_string()),
                 (_, Some(_)) => Err("a second base timestamp; expected one".to_string()),
@@ -148,11 +175,14 @@ impl Events {
             return Ok(());
         }
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let number = |place: usize| {
-            words.get(place).and_then(|word| word.parse::<u64>().ok()).filter(|number| *number <= TIME_MAX)
-        };
-        let size = number(2).filter(|size| *size <= SIZE_MAX);
-        let (Some(time), Some(kind), Some(size)) = (number(0), words.get(1), size) else {
+        let time_of = |place: usize| words.get(place).and_then(|word| microseconds(word));
+        let kind = words.get(1);
+        if let (Some(_), Some(letter)) = (time_of(0), kind.and_then(|kind| other_letter(kind))) {
+            *self.others.entry(letter).or_default() += 1;
+            return Ok(());
+        }
+        let size = words.get(2).and_then(|word| word.parse::<u64>().ok()).filter(|size| *size <= SIZE_MAX);
+        let (Some(time), Some(kind), Some(size)) = (time_of(0), kind, size) else {
             return Err(format!("no event; {EXPECTED}"));
         };
         let Some(base) = self.base else {
@@ -162,7 +192,7 @@ impl Events {
         self.first = self.first.or(Some(time));
         self.last = self.last.max(time);
         let bits = size * 8;
-        let bin = self.bins.entry(time / bin_ms).or_default();
+        let bin = self.bins.entry(time / (bin_ms * MS)).or_default();
         match *kind {
             "#" => {
                 self.whole.capacity += bits;
@@ -174,7 +204,7 @@ impl Events {
                 bin.arrived += bits;
             }
             "-" => {
-                let delay = number(3).ok_or("a departure without a delay; expected MS - BYTES DELAY")?;
+                let delay = time_of(3).ok_or("a departure without a delay; expected MS - BYTES DELAY")?;
                 let arrival = time
                     .checked_sub(delay)
                     .ok_or("arrived before the base timestamp; expected a delay of at most its time")?;
@@ -184,8 +214,11 @@ impl Events {
                 bin.delay_max = bin.delay_max.max(Some(delay));
                 bin.delay_sum += u128::from(delay);
                 bin.departures += 1;
-                self.delays.push(delay as i64 * 1_000_000);
-                self.signal.entry(arrival).and_modify(|least| *least = delay.min(*least)).or_insert(delay);
+                self.delays.push(delay as i64 * 1000);
+                self.signal
+                    .entry(arrival / MS)
+                    .and_modify(|least| *least = delay.min(*least))
+                    .or_insert(delay);
             }
             "d" => self.counts[2] += size,
             _ => return Err(format!("unknown kind of event;  {EXPECTED}")),
@@ -201,7 +234,7 @@ impl Events {
         if self.last <= first {
             return Err("all events fall into one ms;  expected a longer log".to_string());
         }
-        let seconds = (self.last - first) as f64 / 1e3;
+        let seconds = (self.last - first) as f64 / 1e6;
         let mbps = |bits: u64| bits as f64 / seconds / 1e6;
         let place = (0.95 * self.delays.len() as f64) as usize;
         let delay_p95_ms = self.delays[place.min(self.delays.len() - 1)] as f64 / 1e6;
@@ -213,8 +246,9 @@ impl Events {
             capacity_mbps: sums.capacity as f64 / width / 1e6,
             ingress_mbps: sums.arrived as f64 / width / 1e6,
             throughput_mbps: sums.departed as f64 / width / 1e6,
-            delay_mean_ms: (sums.departures > 0).then(|| sums.delay_sum as f64 / sums.departures as f64),
-            delay_max_ms: sums.delay_max.map(|delay| delay as f64),
+            delay_mean_ms: (sums.departures > 0)
+                .then(|| sums.delay_sum as f64 / (sums.departures * MS) as f64),
+            delay_max_ms: sums.delay_max.map(|delay| delay as f64 / MS as f64),
         });
         Ok(LogFigures {
             duration_s: seconds,
@@ -227,16 +261,17 @@ impl Events {
             drops: self.counts[2],
             delay_ms,
             delay_p95_ms,
-            signal_delay_p95_ms: signal_delay(&self.signal) as f64,
+            signal_delay_p95_ms: signal_delay(&self.signal) as f64 / MS as f64,
+            other_events: self.others,
             bins: bins.collect(),
         })
     }
 }
 
 /// 95th percentile of the signal delay over every ms from the first arrival to the last. The delay falls by one ms in each ms between two
-/// arrivals, so runs of consecutive values are counted instead of single values.
+/// arrivals, so runs of consecutive values are counted instead of single values. In microseconds, by the ms of arrival.
 fn signal_delay(least: &BTreeMap<u64, u64>) -> u64 {
-    // Runs of delays, each ascending by one: the first value and the number of values.
+    // Runs of delays, each ascending by one ms: the first value and the number of values.
     let mut runs: Vec<(u64, u64)> = Vec::with_capacity(least.len());
     let mut before: Option<u64> = None;
     for (arrival, delay) in least {
@@ -245,13 +280,13 @@ fn signal_delay(least: &BTreeMap<u64, u64>) -> u64 {
     }
     let count: u64 = runs.iter().map(|(_, length)| length).sum();
     let place = (0.95 * count as f64) as u64;
-    let most = runs.iter().map(|(delay, length)| delay + length).max().unwrap_or(0);
+    let most = runs.iter().map(|(delay, length)| delay + length * MS).max().unwrap_or(0);
     // Smallest delay with more than `place` delays at or below it.
     let (mut low, mut high) = (0, most);
     while low < high {
         let middle = low + (high - low) / 2;
         let at_most: u64 =
-            runs.iter().map(|(delay, length)| (middle + 1).saturating_sub(*delay).min(*length)).sum();
+            runs.iter().map(|(delay, length)| ((middle + MS).saturating_sub(*delay) / MS).min(*length)).sum();
         if at_most > place { high = middle } else { low = middle + 1 }
     }
     low

@@ -29,6 +29,30 @@ fn by_hand() {
     assert_eq!((ours.bins[0].delay_mean_ms, ours.bins[3].delay_mean_ms), (None, Some(450.0)));
 }
 
+/// Logs of a fork have letters that mahimahi does not know.
+#[test]
+fn events_with_other_letters_are_counted_and_left_out() {
+    let known = "134 # 1504\n134 + 1500 0\n136 # 1504\n136 - 1500 2 0\n";
+    let fork = "134 # 1504\n134 + 1500 0\n134 s 249\n136 # 1504\n136 - 1500 2 0\n999 s\n136 Q x y z\n";
+    let (ours, mut theirs) = (figures(known).unwrap(), figures(fork).unwrap());
+    assert_eq!(theirs.other_events, BTreeMap::from([('Q', 1), ('s', 2)]));
+    theirs.other_events.clear();
+    assert_eq!((theirs.delay_ms.mean, &theirs), (2.0, &ours));
+}
+
+/// A merged log of Pantheon has thousandths of a ms.
+#[test]
+fn thousandths_of_a_millisecond_are_read() {
+    let log = "# base timestamp: 0.000\n0.500 + 1500 1\n5.250 - 1500 4.750 1\n6.000 # 1504\n";
+    let ours = read("x.log", log.as_bytes(), 1).unwrap();
+    assert_eq!((ours.duration_s, ours.delay_ms.mean, ours.delay_p95_ms), (0.0055, 4.75, 4.75));
+    assert_eq!((ours.signal_delay_p95_ms, ours.bins[1].delay_max_ms), (4.75, Some(4.75)));
+    assert_eq!(ours.bins.iter().map(|bin| bin.start_s).collect::<Vec<_>>(), [0.0, 0.005, 0.006]);
+    for bad in ["1. + 1500\n", ".5 + 1500\n", "1.5x + 1500\n", "1e3 + 1500\n", "-1.5 + 1500\n"] {
+        assert!(figures(bad).unwrap_err().contains("no event"), "{bad}");
+    }
+}
+
 #[test]
 fn errors_name_the_line() {
     for (events, wanted) in [
@@ -52,17 +76,17 @@ fn errors_name_the_line() {
     assert!(error.contains("is not text"), "{error}");
 }
 
-/// Model of the program: a value for each ms, from the last to the first, then the value at 0.95 of all.
+/// Model of the program, with times and delays in microseconds: a value for each ms, from the last to the first, then the value at 0.95 of all.
 fn signal_delay(departures: &[(u64, u64)]) -> u64 {
     let mut delays: BTreeMap<u64, u64> = BTreeMap::new();
     for (time, delay) in departures {
-        let least = delays.entry(time - delay).or_insert(u64::MAX);
+        let least = delays.entry((time - delay) / 1000).or_insert(u64::MAX);
         *least = (*least).min(*delay);
     }
     let (first, last) = (*delays.keys().next().unwrap(), *delays.keys().last().unwrap());
     for time in (first..last).rev() {
         if !delays.contains_key(&time) {
-            delays.insert(time, delays[&(time + 1)] + 1);
+            delays.insert(time, delays[&(time + 1)] + 1000);
         }
     }
     let mut sorted: Vec<u64> = delays.into_values().collect();
@@ -81,9 +105,21 @@ fn the_signal_delay_is_that_of_the_steps() {
             departures.push((time + 1, random.below(time + 2).min(300)));
         }
         departures.push((time + 2, 0));
-        let events: String =
-            departures.iter().map(|(time, delay)| format!("{} - 1000 {delay}\n", time + 100)).collect();
-        let Ok(ours) = figures(&format!("100 # 1504\n{events}")) else { panic!("{events}") };
-        assert_eq!(ours.signal_delay_p95_ms, signal_delay(&departures) as f64, "{events}");
+        // In whole ms, and with thousandths.
+        for has_thousandths in [false, true] {
+            let part = |random: &mut Random| if has_thousandths { random.below(1000) } else { 0 };
+            let micros: Vec<(u64, u64)> = departures
+                .iter()
+                .map(|(time, delay)| {
+                    (time * 1000 + 1000 * u64::from(has_thousandths), delay * 1000 + part(&mut random))
+                })
+                .collect();
+            let ms = |micros: u64| format!("{}.{:03}", micros / 1000, micros % 1000);
+            let event =
+                |(time, delay): &(u64, u64)| format!("{} - 1000 {}\n", ms(time + 100_000), ms(*delay));
+            let events: String = micros.iter().map(event).collect();
+            let Ok(ours) = figures(&format!("100 # 1504\n{events}")) else { panic!("{events}") };
+            assert_eq!(ours.signal_delay_p95_ms, signal_delay(&micros) as f64 / 1000.0, "{events}");
+        }
     });
 }
