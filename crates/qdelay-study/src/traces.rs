@@ -10,11 +10,13 @@
 
 pub mod channel;
 pub mod delay;
+mod guessing;
 mod library;
 pub mod window;
 
 use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
+pub use guessing::guess;
 pub use library::{FoundChannel, FoundTrace, Library, file_of};
 use qdelay_core::component::Arguments;
 use qdelay_path::link::RateLink;
@@ -99,7 +101,7 @@ pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
     load_with_notes(name, format).map(|(trace, _)| trace)
 }
 
-/// As [`load`], with a line for each thing about the file that the user should know.
+/// Reads as [`load`] does; also returns lines about the file, such as the number of rows without a value.
 ///
 /// # Errors
 /// Errors of [`load`].

@@ -9,10 +9,13 @@ use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span, Time};
 use qdelay_trace::csv::{Columns, Missing, RateUnit, Times};
 use qdelay_trace::format::FORMATS;
+use qdelay_trace::format::guess::guess;
 use qdelay_trace::format::time::TimeUnit;
 use qdelay_trace::rates::Interval;
 use qdelay_trace::schedule::OPPORTUNITIES_MAX;
-use qdelay_trace::{Gap, Problem, RateStep, RateSteps, ScheduleBuilder, convert, cqi, info, mahimahi, synth};
+use qdelay_trace::{
+    Gap, Problem, RateStep, RateSteps, ScheduleBuilder, convert, cqi, format, info, mahimahi, synth,
+};
 
 fn fuzz(target: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
     qdelay_testing::fuzz::fuzz(2.0, target);
@@ -252,6 +255,31 @@ fn mbps_takes_mutated_files_with_any_parameters() {
     fuzz(|u| {
         let text = if u.ratio(1, 10)? { u.arbitrary()? } else { mbps_text(u)? };
         crate::judge::format(u.choose(&names)?, &text, &cuts(u, &text)?);
+        Ok(())
+    });
+}
+
+/// A guess at any bytes is a format that can be parsed, or says what is missing.
+#[test]
+fn any_bytes_are_guessed() {
+    fuzz(|u| {
+        let separator = *u.choose(&[',', ';', '\t'])?;
+        let text = match u.int_in_range(0..=3)? {
+            0 => u.arbitrary()?,
+            1 => mbps_text(u)?,
+            2 => mahimahi_text(u)?,
+            _ => [format!("t{separator}w{separator}rate\n").into_bytes(), table_text(u, separator)?].concat(),
+        };
+        match guess(&text, u.arbitrary()?) {
+            Ok(guess) => {
+                assert!(!guess.assumed.is_empty());
+                // A name with a bracket of its own cannot be written as a key.
+                if format::parse(&guess.format).is_ok() {
+                    crate::judge::format(&guess.format, &text, &cuts(u, &text)?);
+                }
+            }
+            Err(message) => assert!(message.contains("expected"), "{message}"),
+        }
         Ok(())
     });
 }

@@ -1,6 +1,6 @@
 //! `qdelay trace`: statistics of traces, conversion, synthesis, and the built-in traces.
 
-use crate::cli::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
+use crate::cli::{TraceCommand, TraceConvert, TraceGuess, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 use qdelay_core::Span;
 use qdelay_core::component::Arguments;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
@@ -12,6 +12,7 @@ use qdelay_trace::info::{self, BinStatistics};
 use qdelay_trace::shipped::ORIGINS;
 use qdelay_trace::{SHIPPED, convert, mahimahi, mbps, synth};
 use serde::Serialize;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// Runs the command.
@@ -21,6 +22,7 @@ use std::path::Path;
 pub fn run(command: &TraceCommand) -> Result<(), Failure> {
     match command {
         TraceCommand::Info(options) => print_info(options),
+        TraceCommand::Guess(TraceGuess { files }) => files.iter().try_for_each(|file| print_guess(file)),
         TraceCommand::Convert(options) => convert_file(options),
         TraceCommand::Synth(options) => synthesize(options),
         TraceCommand::List(options) => list(options),
@@ -89,6 +91,31 @@ fn unlikely(trace: &Trace) -> Option<String> {
 /// Formats that state which interval a sample covers.
 fn names_the_interval(options: &TraceInfo) -> bool {
     options.trace_format.as_deref().is_some_and(|format| format.contains(":sample="))
+}
+
+/// Prints the guess at a file's format, and what the file is if it is read so.
+fn print_guess(file: &OsStr) -> Result<(), Failure> {
+    let guess = trace_files::guess(file)?;
+    let name = format!("{}:format=[{}]", file.to_string_lossy(), guess.format);
+    let mut text = format!("{}\n  format: {}\n", one_line(&file.to_string_lossy()), one_line(&guess.format));
+    for line in &guess.assumed {
+        text += &format!("  assumed: {}\n", one_line(line));
+    }
+    match trace_files::load_with_notes(OsStr::new(&name), &Format::default()) {
+        Ok((trace, notes)) => {
+            let (mean, duration) = match &trace {
+                Trace::Schedule(schedule) => (schedule.mean_mbps(), schedule.period()),
+                Trace::Rates(rates) => (rates.mean_mbps(), rates.period()),
+            };
+            text += &format!("  read so: {:.1} s, mean {mean:.2} Mbit/s\n", duration.as_secs_f64());
+            for note in notes.into_iter().chain(unlikely(&trace)) {
+                text += &format!("  {note}\n");
+            }
+        }
+        Err(error) => text += &format!("  not read so: {}\n", one_line(&error.message)),
+    }
+    text += &format!("  command: qdelay trace info {}\n", shell_word(&name));
+    output::print(&text)
 }
 
 fn list(options: &TraceList) -> Result<(), Failure> {

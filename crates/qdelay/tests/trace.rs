@@ -56,6 +56,53 @@ fn there_and_back() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "no temporary file is left");
 }
 
+/// What `trace guess` prints is what `trace info` reads.
+#[test]
+fn formats_are_guessed() {
+    let folder = folder("trace-guess");
+    let rows = "Timestamp;UL_bitrate;DL_bitrate\n10:00:00;5;12000\n10:00:01;5;\n10:00:02;5;24000,5\n#eof\n";
+    let table = file(&folder, "walk.csv", rows);
+    let text = succeed(&["trace", "guess", &table]);
+    let format = "csv:column=DL_bitrate:unit=kbit:time=Timestamp:missing=hold";
+    for part in [
+        format!("walk.csv\n  format: {format}\n  assumed: column 'DL_bitrate' is the rate"),
+        "  assumed: other columns that look like a rate: UL_bitrate\n".to_string(),
+        "  read so: 3.0 s, mean 16.00 Mbit/s\n  1 row without a value held\n".to_string(),
+        format!("  command: qdelay trace info '{table}:format=[{format}]'\n"),
+    ] {
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    let name = format!("{table}:format=[{format}]");
+    let report = json(&["trace", "info", &name, "--json"]);
+    assert_eq!(report["traces"][0]["notes"], serde_json::json!(["1 row without a value held"]));
+    assert_eq!(report["traces"][0]["duration_s"], 3.0);
+    assert!(succeed(&["trace", "info", &name]).contains(": 1 row without a value held\n"));
+    let packed = file(&folder, "a.gz", &b"\x1f\x8b\x08\0"[..]);
+    refused(&["trace", "guess", &packed], &["a.gz: is compressed by gzip"]);
+    let words = file(&folder, "words.csv", "a,b\n1,2\n");
+    refused(
+        &["trace", "guess", &words],
+        &["words.csv: no column looks like a rate; expected csv:column=NAME with one of a, b"],
+    );
+    refused(&["trace", "guess", "/nowhere.csv"], &["/nowhere.csv: cannot be read"]);
+}
+
+/// A file in ms and kbit/s that is read as seconds and Mbit/s.
+#[test]
+fn unlikely_rates_are_noted() {
+    let folder = folder("trace-units");
+    let table = file(&folder, "oboe.txt", "15.0 3168.6\n474.0 3168.6\n514.0 3183.2\n905.0 3183.2\n");
+    let text = succeed(&["trace", "info", &table]);
+    assert!(
+        text.contains("minutes apart is unlikely") && text.contains(":format=[mbps:time=ms:unit=kbit]"),
+        "{text}"
+    );
+    let text = succeed(&["trace", "info", &format!("{table}:format=[mbps:time=ms:unit=kbit:sample=after]")]);
+    assert!(!text.contains("unlikely") && !text.contains("Uneven"), "{text}");
+    let table = file(&folder, "bits.txt", "0 64000\n1 96000\n");
+    assert!(succeed(&["trace", "info", &table]).contains("'unit' reads rates in another unit"));
+}
+
 #[test]
 fn parameters_of_synthesis() {
     let folder = folder("trace-synth");

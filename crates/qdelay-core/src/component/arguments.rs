@@ -140,7 +140,11 @@ impl Arguments {
                 });
             };
             if core::mem::replace(&mut arguments.given[index], true) {
-                return Err(format!("key '{key}' is given twice"));
+                let hint = match pair {
+                    Some(_) => "",
+                    None => "; a value with a colon stands in brackets, as in [a: b]",
+                };
+                return Err(format!("key '{key}' is given twice{hint}"));
             }
             arguments.values[index] = component.parameters[index].read(value).map_err(|message| {
                 format!("{key}={value}: {message}{}", comma_hint(component, value).unwrap_or(""))

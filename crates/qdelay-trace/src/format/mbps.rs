@@ -28,7 +28,7 @@ use crate::error::{Problem, TraceError, shown};
 #[allow(unused_imports, reason = "other formats of two columns read their numbers as this one does")]
 pub(crate) use crate::format::number::{read_number, read_seconds};
 use crate::format::time::{TIME_UNITS, TimeUnit, read_number as read_time};
-use crate::format::unit::{RateUnit, UNITS};
+use crate::format::unit::{RateUnit, UNIT};
 use crate::format::{Format, fields};
 use crate::lines::{Body, LineParser};
 use crate::rates::{Interval, Means, RateSteps, STEPS_MAX, decimal, seconds};
@@ -45,9 +45,6 @@ pub(crate) const SAMPLE: Typed<Option<&str>> =
         .unit(Unit::Choice(&["after", "before"]));
 
 const TIME: Typed<str> = Typed::new("time", "s", "unit of the times").unit(Unit::Choice(TIME_UNITS));
-const UNIT: Typed<str> =
-    Typed::new("unit", "mbit", "unit of the rates; kb and mb: 1000 and 10^6 bytes per second")
-        .unit(Unit::Choice(UNITS));
 const COLUMN: Typed<Option<u64>> = Typed::new(
     "column",
     "",

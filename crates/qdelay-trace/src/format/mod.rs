@@ -4,9 +4,10 @@
 //! [`FORMATS`].
 
 pub mod csv;
+pub mod guess;
 pub mod mahimahi;
 pub mod mbps;
-mod number;
+pub(crate) mod number;
 pub mod time;
 pub mod unit;
 
@@ -75,7 +76,7 @@ pub trait Parser {
     /// Errors of [`Parser::feed`]; a file that ends too early.
     fn finish(self: Box<Self>) -> Result<Trace, TraceError>;
 
-    /// As [`Parser::finish`], with a line for each thing about the file that the user should know.
+    /// Ends the file as [`Parser::finish`] does; also returns lines about the file, such as the number of rows without a value.
     ///
     /// # Errors
     /// Errors of [`Parser::finish`].

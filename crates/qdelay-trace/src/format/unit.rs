@@ -5,6 +5,7 @@ use crate::error::TraceError;
 use crate::rates::{RATE_MAX, RateSteps};
 use crate::{Problem, RateStep};
 use alloc::vec::Vec;
+use qdelay_core::component::{Typed, Unit};
 use qdelay_core::{Rate, Span};
 
 const RATE_MAX_TEXT: &str = "1000000 Mbit/s (1 Tbit/s); 'unit' reads rates in another unit, such as unit=bit";
@@ -34,7 +35,11 @@ pub enum RateUnit {
 }
 
 /// Units that are rates, as parameters name them.
-pub(crate) const UNITS: &[&str] = &["mbit", "kbit", "bit", "gbit", "byte", "kb", "mb"];
+const UNITS: &[&str] = &["mbit", "kbit", "bit", "gbit", "byte", "kb", "mb"];
+/// Key `unit`.
+pub(crate) const UNIT: Typed<str> =
+    Typed::new("unit", "mbit", "unit of the rate; kb and mb: 1000 and 10^6 bytes per second")
+        .unit(Unit::Choice(UNITS));
 /// The same, and bytes in the interval of a row.
 pub(crate) const UNITS_OF_ROWS: &[&str] =
     &["mbit", "kbit", "bit", "gbit", "byte", "kb", "mb", "bytes_per_row"];

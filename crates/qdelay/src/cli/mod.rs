@@ -20,7 +20,7 @@ pub use plot::Plot;
 pub use quic::{QuicCommand, QuicReceive, QuicSend};
 pub use run::LabBottleneck;
 pub use run::{By, List, Merge, Pack, Report, ReportRows, Reproduce, Run, RunClock};
-pub use trace::{TraceCommand, TraceConvert, TraceInfo, TraceList, TraceSynth, WrittenFormat};
+pub use trace::{TraceCommand, TraceConvert, TraceGuess, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 
 use clap::{Parser, Subcommand};
 

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 pub enum TraceCommand {
     /// Statistics of traces: rates, variation, outages
     Info(TraceInfo),
+    /// Guess the format of a file: its keys, what is assumed, and the command that reads it
+    Guess(TraceGuess),
     /// Write a trace in another format
     Convert(TraceConvert),
     /// Make a trace of a cellular link from a seed
@@ -26,7 +28,8 @@ pub enum TraceCommand {
 Examples:
   qdelay trace info synth-lte-driving synth-subway
   qdelay trace info my.down --json
-  qdelay trace info walk.csv --trace-format csv:column=downlink_mbps")]
+  qdelay trace info 'walk.csv:format=[csv:column=downlink_mbps]'
+  qdelay trace info 'walk.csv:format=[csv:dl:unit=kbit:missing=hold]'")]
 pub struct TraceInfo {
     /// Files, or names of shipped traces
     #[arg(required = true, value_name = "FILE")]
@@ -37,6 +40,18 @@ pub struct TraceInfo {
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,
+}
+
+/// `qdelay trace guess`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay trace guess walk.csv
+  qdelay trace guess walk.csv lumos.txt")]
+pub struct TraceGuess {
+    /// Files, of which the first 64 kB are looked at
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<OsString>,
 }
 
 /// `qdelay trace convert`.

@@ -2,9 +2,9 @@
 
 use super::{FILE, FOR, FROM, FileChannel, REPEAT, parse, window};
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit, without_brackets};
+use qdelay_core::component::{Arguments, Component, Kind, Typed, without_brackets};
 use qdelay_ran::radio::{self, Channel, CqiTrace, mapping};
-use qdelay_trace::format::time::TimeUnit;
+use qdelay_trace::format::time::{self, TimeUnit};
 use qdelay_trace::{Gap, cqi};
 
 const OUTAGE: Typed<Option<Span>> = Typed::new(
@@ -19,8 +19,7 @@ const COLUMN: Typed<str> = Typed::new(
 );
 const TIME: Typed<str> =
     Typed::new("time", cqi::TIME_COLUMN, "Name of the column of the time, in brackets if it has a colon.");
-const TIME_UNIT: Typed<str> = Typed::new("time_unit", "s", "Unit of times that are numbers.")
-    .unit(Unit::Choice(&["s", "ms", "us", "ns"]));
+const TIME_UNIT: Typed<str> = time::TIME_UNIT.about("Unit of times that are numbers.");
 const MAPPING: Typed<str> =
     radio::MAPPING.about("Mapping of CQI to MCS; usual: oai on LTE, efficiency on NR.").source("");
 

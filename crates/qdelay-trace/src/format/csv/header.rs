@@ -1,14 +1,13 @@
 //! The header of a table: its separator, and the places of the needed columns.
 
-use super::{Columns, FIELD_BYTES_MAX, Times};
+use super::columns::{Columns, Times};
+use super::{FIELD_BYTES_MAX, SEPARATORS};
 use crate::error::{Problem, TraceError, shown};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use csv_core::ReadFieldResult;
 
-/// Separators with their names, in the order in which they are tried.
-pub(crate) const SEPARATORS: [(u8, &str); 3] = [(b',', "comma"), (b';', "semicolon"), (b'\t', "tab")];
 /// Number of columns that an error lists.
 const KNOWN_MAX: usize = 40;
 /// Largest number of columns; a wider file is not a table.
@@ -185,6 +184,36 @@ pub(crate) fn names(bytes: &[u8], separator: u8) -> Result<Vec<String>, Problem>
         }
     }
     Ok(names)
+}
+
+/// The fields of the first `limit` records of `text`, as text; fields that are too long are cut.
+pub(crate) fn records(text: &[u8], separator: u8, limit: usize) -> Vec<Vec<String>> {
+    let mut reader = reader(separator);
+    let mut field = [0; FIELD_BYTES_MAX];
+    let (mut records, mut record, mut filled, mut left) = (Vec::new(), Vec::new(), 0, text);
+    while records.len() < limit {
+        let is_last = left.is_empty();
+        let input = if is_last { b"\n" } else { left };
+        let (result, read, written) = reader.read_field(input, &mut field[filled..]);
+        left = left.get(read..).unwrap_or_default();
+        filled += written;
+        match result {
+            ReadFieldResult::Field { record_end } => {
+                record.push(String::from_utf8_lossy(field.get(..filled).unwrap_or_default()).into_owned());
+                filled = 0;
+                if record_end {
+                    records.push(core::mem::take(&mut record));
+                }
+            }
+            ReadFieldResult::OutputFull => filled = 0,
+            ReadFieldResult::InputEmpty | ReadFieldResult::End if is_last => break,
+            ReadFieldResult::InputEmpty | ReadFieldResult::End => {}
+        }
+        if is_last {
+            break;
+        }
+    }
+    records
 }
 
 fn places(columns: &Columns, separator: u8, names: &[String]) -> Result<Header, Problem> {

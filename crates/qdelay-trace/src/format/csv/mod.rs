@@ -20,107 +20,34 @@
 //!
 //! Memory: 16 bytes a sample up to a limit (48 if sorted), the header, and the needed fields of a row.
 
+mod columns;
 mod header;
 mod rows;
 #[cfg(test)]
 mod tests;
 
 use crate::error::{Problem, TraceError};
-use crate::format::time::{TIME_UNIT, TimeUnit};
-use crate::format::unit::UNITS_OF_ROWS;
+use crate::format::time::TIME_UNIT;
 use crate::format::{self, BYTE_ORDER_MARK, Format, Trace};
-use crate::mbps::{SAMPLE, interval};
-use crate::rates::{Interval, RateSteps, STEPS_MAX};
+use crate::mbps::SAMPLE;
+use crate::rates::{RateSteps, STEPS_MAX};
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
+use columns::{COLUMN, EVERY, MISSING, ORDER, SEPARATOR, TIME, UNIT, WHERE};
 use csv_core::ReadFieldResult;
 use header::HeaderLine;
-use qdelay_core::Span;
-use qdelay_core::component::{
-    Arguments, Component, Kind, Typed, Unit, find_outside_brackets, split_outside_brackets, without_brackets,
-};
+use qdelay_core::component::{Component, Kind};
 use rows::Rows;
 
 pub use crate::format::unit::RateUnit;
-pub(crate) use header::SEPARATORS;
+pub use columns::{Columns, Missing, Times};
+pub(crate) use header::records;
 
+/// Separators with their names, in the order in which they are tried.
+pub(crate) const SEPARATORS: [(u8, &str); 3] = [(b',', "comma"), (b';', "semicolon"), (b'\t', "tab")];
 /// Longest field of the header or of a needed column, in bytes.
 pub(crate) const FIELD_BYTES_MAX: usize = 256;
-
-/// Times of the rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Times {
-    /// Rows at equal intervals; usually a second.
-    Every(Span),
-    /// Times in this column.
-    Column(String),
-}
-
-/// Meaning of a row without a rate. Rows of the same time as one with a rate have no meaning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Missing {
-    /// The table is refused.
-    #[default]
-    Refuse,
-    /// The rate of the row before; before the first rate, the first.
-    Hold,
-    /// A rate of 0.
-    Zero,
-    /// The row is left out.
-    Skip,
-}
-
-/// The columns to read from the table, and their units.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Columns {
-    /// The name of the rate's column.
-    pub rate: String,
-    /// Unit of the rate.
-    pub unit: RateUnit,
-    /// Times of the rows.
-    pub times: Times,
-    /// Unit of times that are numbers.
-    pub time_unit: TimeUnit,
-    /// The interval that a row describes.
-    pub interval: Interval,
-    /// Separator of fields; `None` for the one found in the header.
-    pub separator: Option<u8>,
-    /// Columns and their values in the rows to read; all other rows are left out.
-    pub filters: Vec<(String, String)>,
-    /// Meaning of a row without a rate.
-    pub missing: Missing,
-    /// True if the rows are sorted by time, rather than refused out of order.
-    pub is_sorted: bool,
-}
-
-const COLUMN: Typed<Option<&str>> = Typed::new(
-    "column",
-    "",
-    "name of the column of the rate, in brackets if it has a colon, as in column=[DL: rate]; required",
-);
-const UNIT: Typed<str> =
-    Typed::new("unit", "mbit", "unit of the rate; kb and mb: 1000 and 10^6 bytes per second")
-        .unit(Unit::Choice(UNITS_OF_ROWS));
-const EVERY: Typed<Span> = Typed::new("every", "1s", "time between rows").within("1us", "");
-const TIME: Typed<Option<&str>> = Typed::new("time", "", "name of the column of the time, instead of every");
-const SEPARATOR: Typed<Option<&str>> =
-    Typed::new("separator", "", "separator of the fields; default: found in the header")
-        .unit(Unit::Choice(&["comma", "semicolon", "tab"]));
-const WHERE: Typed<Option<&str>> = Typed::new(
-    "where",
-    "",
-    "only rows with this value in a column, as in where=run=1; several with +, as in carrier=A+run=1",
-);
-const MISSING: Typed<str> = Typed::new(
-    "missing",
-    "refuse",
-    "rows without a rate: refuse them, hold the rate before, take 0, or skip them",
-)
-.unit(Unit::Choice(&["refuse", "hold", "zero", "skip"]));
-const ORDER: Typed<str> =
-    Typed::new("order", "refuse", "rows out of order of time: refuse them, or sort all")
-        .unit(Unit::Choice(&["refuse", "sort"]));
 
 /// The format `csv`.
 pub static FORMAT: Format = Format {
@@ -145,70 +72,6 @@ pub static FORMAT: Format = Format {
     is_begun_by: |line| !line.starts_with(b"#") && header::is_header(line),
     parser: |arguments| Ok(Box::new(Parser::new(Columns::from_arguments(arguments)?))),
 };
-
-impl Columns {
-    /// The column `rate` in Mbit/s, with every other parameter at its default.
-    pub fn new(rate: impl Into<String>, times: Times) -> Columns {
-        Columns {
-            rate: rate.into(),
-            unit: RateUnit::Mbit,
-            times,
-            time_unit: TimeUnit::Seconds,
-            interval: Interval::After,
-            separator: None,
-            filters: Vec::new(),
-            missing: Missing::Refuse,
-            is_sorted: false,
-        }
-    }
-
-    fn from_arguments(arguments: &Arguments) -> Result<Columns, String> {
-        let rate = arguments.get(&COLUMN).ok_or("no column; expected csv:column=NAME")?;
-        let times = match arguments.get(&TIME) {
-            Some(_) if arguments.is_given(&EVERY) => {
-                return Err("every and time are both given; expected only one of them".to_string());
-            }
-            Some(time) => Times::Column(without_brackets(time).to_string()),
-            None => Times::Every(arguments.get(&EVERY)),
-        };
-        Ok(Columns {
-            rate: without_brackets(rate).to_string(),
-            unit: RateUnit::named(arguments.get(&UNIT)),
-            times,
-            time_unit: TimeUnit::named(arguments.get(&TIME_UNIT)),
-            interval: interval(arguments.get(&SAMPLE)).unwrap_or(Interval::After),
-            separator: arguments.get(&SEPARATOR).and_then(separator),
-            filters: arguments.get(&WHERE).map_or(Ok(Vec::new()), filters)?,
-            missing: match arguments.get(&MISSING) {
-                "hold" => Missing::Hold,
-                "zero" => Missing::Zero,
-                "skip" => Missing::Skip,
-                _ => Missing::Refuse,
-            },
-            is_sorted: arguments.get(&ORDER) == "sort",
-        })
-    }
-}
-
-fn separator(name: &str) -> Option<u8> {
-    SEPARATORS.iter().find(|(_, known)| *known == name).map(|(byte, _)| *byte)
-}
-
-/// Pairs of a column and a value: `carrier=A+run=1`.
-fn filters(text: &str) -> Result<Vec<(String, String)>, String> {
-    let pair = |part: &str| {
-        let at = find_outside_brackets(part, '=');
-        let (column, value) =
-            at.and_then(|at| Some((part.get(..at)?, part.get(at + 1..)?))).ok_or_else(|| {
-                alloc::format!(
-                    "where={text}: '{part}' names no value; expected COLUMN=VALUE, as in where=run=1"
-                )
-            })?;
-        let bare = |text: &str| without_brackets(text.trim()).trim().to_string();
-        Ok((bare(column), bare(value)))
-    };
-    split_outside_brackets(text, '+')?.into_iter().map(pair).collect()
-}
 
 impl format::Parser for Parser {
     fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
@@ -288,7 +151,7 @@ impl Parser {
         self.finish_with_notes().map(|(rates, _)| rates)
     }
 
-    /// As [`Parser::finish`], with a line for each thing about the table that the user should know.
+    /// Ends the table as [`Parser::finish`] does; also returns lines about the table, such as the number of rows without a value.
     ///
     /// # Errors
     /// Errors of [`Parser::finish`].

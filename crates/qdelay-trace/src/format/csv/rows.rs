@@ -1,7 +1,7 @@
 //! The rows of a table: values, rows without one, and their order.
 
+use super::columns::{Columns, Missing, Times};
 use super::header::{Header, shown_name};
-use super::{Columns, Missing, Times};
 use crate::error::{Problem, TraceError, shown};
 use crate::format::time::{Clock, with_point};
 use crate::format::unit::{RateUnit, bits_over_intervals};

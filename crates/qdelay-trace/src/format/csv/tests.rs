@@ -1,7 +1,9 @@
 //! Tests of tables.
 
 use super::*;
+use alloc::string::ToString;
 use alloc::vec;
+use qdelay_core::Span;
 
 const UCC: &str = "Timestamp,Op,DL_bitrate\n2019.12.16_14.23.32,B,100\n2019.12.16_14.23.32,\"B,\nC\",300\n\
     2019.12.16_14.23.33,B,50\n\n2019.12.16_14.23.35,B,0.5\n";

@@ -1,5 +1,6 @@
 //! Tests of the forms of times.
 
+use super::date::days;
 use super::*;
 use alloc::string::ToString;
 use alloc::vec::Vec;
