@@ -63,8 +63,16 @@ pub fn write(out: &Out) {
             out.seed("component", &format!("{kind}-{number}"), format!("{kind} {text}"));
         }
     }
-    for (number, text) in
-        ["mahimahi", "mbps", "csv:column=a:unit=kbit:every=1s", "csv:a:time=t"].iter().enumerate()
+    for (number, text) in [
+        "mahimahi",
+        "mbps",
+        "csv:column=a:unit=kbit:every=1s",
+        "csv:a:time=t",
+        "csv:[a: b]:where=run=1+op=A:missing=hold:time_unit=ms",
+        "mbps:every=1s:unit=kbit",
+    ]
+    .iter()
+    .enumerate()
     {
         out.seed("component", &format!("trace-format-{number}"), format!("trace-format {text}"));
     }

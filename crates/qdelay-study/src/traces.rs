@@ -12,6 +12,7 @@ pub mod channel;
 pub mod delay;
 mod guessing;
 mod library;
+mod packed;
 pub mod window;
 
 use crate::InputError;
@@ -214,11 +215,12 @@ impl From<TraceError> for ReadError {
 
 fn read(input: &mut dyn Read, format: &Format) -> Result<(Trace, Vec<String>), ReadError> {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
+    let mut input = packed::text(input).map_err(ReadError::Io)?;
+    let mut filled = fill(&mut input, &mut chunk).map_err(ReadError::Io)?;
     let mut parser = format.parser(&chunk[..filled])?;
     while filled > 0 {
         parser.feed(&chunk[..filled])?;
-        filled = fill(input, &mut chunk).map_err(ReadError::Io)?;
+        filled = fill(&mut input, &mut chunk).map_err(ReadError::Io)?;
     }
     Ok(parser.finish_with_notes()?)
 }

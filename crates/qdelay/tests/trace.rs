@@ -77,8 +77,10 @@ fn formats_are_guessed() {
     assert_eq!(report["traces"][0]["notes"], serde_json::json!(["1 row without a value held"]));
     assert_eq!(report["traces"][0]["duration_s"], 3.0);
     assert!(succeed(&["trace", "info", &name]).contains(": 1 row without a value held\n"));
-    let packed = file(&folder, "a.gz", &b"\x1f\x8b\x08\0"[..]);
-    refused(&["trace", "guess", &packed], &["a.gz: is compressed by gzip"]);
+    let packed = file(&folder, "a.xz", &b"\xfd7zXZ\0"[..]);
+    refused(&["trace", "guess", &packed], &["a.xz: is compressed by xz"]);
+    let damaged = file(&folder, "a.gz", &b"\x1f\x8b\x08\0"[..]);
+    refused(&["trace", "info", &damaged], &["a.gz: cannot be read: it is compressed by gzip and damaged"]);
     let words = file(&folder, "words.csv", "a,b\n1,2\n");
     refused(
         &["trace", "guess", &words],

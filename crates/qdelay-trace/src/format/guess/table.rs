@@ -75,19 +75,15 @@ impl Table {
 /// The format of a table that begins with `text`.
 pub(super) fn guess(text: &[u8]) -> Result<Guess, String> {
     let table = read(text);
-    let none = || {
-        format!(
-            "no column looks like a rate; expected csv:column=NAME with one of {}",
-            table.names.join(", ")
-        )
-    };
     let mut rates: Vec<(u32, usize)> =
         (0..table.names.len()).filter_map(|index| Some((rate_weight(&table, index)?, index))).collect();
     rates.sort_by_key(|(weight, index)| (u32::MAX - weight, *index));
-    let (_, rate) = rates.first().copied().ok_or_else(none)?;
+    let named = rates.first().map(|(_, index)| (*index, "by its name"));
+    let only = || only_numbers(&table).map(|index| (index, "the only other column of numbers"));
+    let (rate, reason) = named.or_else(only).ok_or_else(|| no_rate(&table))?;
     let name = table.names.get(rate).map_or("", String::as_str);
     let mut guess = Guess { format: format!("csv:column={}", bracketed(name)), assumed: Vec::new() };
-    guess.assumed.push(format!("column '{name}' is the rate, by its name"));
+    guess.assumed.push(format!("column '{name}' is the rate, {reason}"));
     add_unit(&table, rate, name, &mut guess);
     add_time(&table, rate, &mut guess);
     add_missing(&table, rate, &mut guess);
@@ -97,6 +93,33 @@ pub(super) fn guess(text: &[u8]) -> Result<Guess, String> {
         guess.assumed.push(format!("other columns that look like a rate: {}", others.join(", ")));
     }
     Ok(guess)
+}
+
+fn is_cqi(name: &str) -> bool {
+    name.to_lowercase().contains("cqi")
+}
+
+/// The only column of numbers beside the time.
+fn only_numbers(table: &Table) -> Option<usize> {
+    let (time, _) = time_column(table, usize::MAX)?;
+    let is_it = |index: &usize| {
+        let name = table.names.get(*index).map_or("", String::as_str);
+        *index != time && !is_cqi(name) && table.numbers(*index).next().is_some()
+    };
+    let mut found = (0..table.names.len()).filter(is_it);
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// The error of a table without a rate; a table of CQIs is for the channel of a cell.
+fn no_rate(table: &Table) -> String {
+    if let Some(name) = table.names.iter().find(|name| is_cqi(name)) {
+        let column = bracketed(name);
+        return format!(
+            "column '{name}' is no rate; expected a channel of a cell to read it, cqi-trace:FILE:column={column}"
+        );
+    }
+    let names = table.names.join(", ");
+    format!("no column looks like a rate; expected csv:column=NAME with one of {names}")
 }
 
 /// The table, by the separator that gives the most columns.

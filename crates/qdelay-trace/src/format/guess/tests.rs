@@ -62,7 +62,10 @@ fn tables() {
         assumed.iter().any(|line| line.contains("other columns that look like a rate: tput")),
         "{assumed:?}"
     );
+    assert_eq!(format_of("t,r\n0,1\n1,2\n"), "csv:column=r:time=t");
     let error = guess(b"a,b\n1,2\n", true).unwrap_err();
     assert_eq!(error, "no column looks like a rate; expected csv:column=NAME with one of a, b");
+    let error = guess(b"Time,5G_CQI\n1,11\n2,12\n", true).unwrap_err();
+    assert!(error.ends_with("cqi-trace:FILE:column=5G_CQI"), "{error}");
     assert!(guess(b"", true).is_err() && guess(b"hello\n", true).is_err());
 }
