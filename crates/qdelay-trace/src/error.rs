@@ -91,10 +91,8 @@ pub enum Problem {
     },
     /// A table without a row that has the requested value in a column.
     NoRow {
-        /// The column.
-        column: String,
-        /// The requested value.
-        value: String,
+        /// The requested value and its column.
+        wanted: String,
         /// Some of the values in this column, separated by commas.
         known: String,
     },
@@ -184,11 +182,8 @@ impl fmt::Display for Problem {
             Problem::NoValues { rows } => {
                 write!(f, "none of {rows} rows has a rate; expected a number in at least one")
             }
-            Problem::NoRow { column, value, known } => {
-                write!(
-                    f,
-                    "no row has '{value}' in column '{column}'; expected a value that it has, such as {known}"
-                )
+            Problem::NoRow { wanted, known } => {
+                write!(f, "no row has {wanted}; expected a value that the column has, such as {known}")
             }
             Problem::NoCqi => f.write_str("no row has a CQI; expected a CQI of 1 to 15 in at least one row"),
             Problem::Repeated { found } => {

@@ -290,6 +290,7 @@ impl Means {
     }
 
     /// Adds a sample whose `time` counts from any origin.
+    #[inline]
     pub(crate) fn add(&mut self, time: Time, bps: f64) -> Result<(), Problem> {
         match &mut self.pending {
             Some((last, sum, count)) if *last == time => {
@@ -315,8 +316,8 @@ impl Means {
 
     fn flush(&mut self) -> Result<(), Problem> {
         let Some((time, sum, count)) = self.pending else { return Ok(()) };
-        let count = if self.is_sum { 1 } else { count };
-        self.samples.push(time, Rate::from_bps(libm::round(sum / f64::from(count)) as u64))
+        let bps = if count == 1 || self.is_sum { sum } else { sum / f64::from(count) };
+        self.samples.push(time, Rate::from_bps(libm::round(bps) as u64))
     }
 
     /// The samples, each of a time of its own.

@@ -33,7 +33,6 @@ use crate::format::{Format, fields};
 use crate::lines::{Body, LineParser};
 use crate::rates::{Interval, Means, RateSteps, STEPS_MAX, decimal, seconds};
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::fmt;
 use list::RateList;
 use qdelay_core::component::{Component, Kind, Typed, Unit};
@@ -141,8 +140,6 @@ pub struct TwoColumns {
     unit: RateUnit,
     /// Column of the rate, from 1; `None` for the second of two.
     column: Option<usize>,
-    /// The time of the last line, as text.
-    last: Vec<u8>,
 }
 
 impl TwoColumns {
@@ -154,7 +151,6 @@ impl TwoColumns {
             time_unit: TimeUnit::Seconds,
             unit: RateUnit::Mbit,
             column: None,
-            last: Vec::new(),
         }
     }
 }
@@ -188,16 +184,10 @@ impl Body for TwoColumns {
             unit => read_time(number, text, unit)?,
         };
         let rate = self.unit.read(number, rate)?;
-        self.means.add(time, rate).map_err(|problem| match problem {
-            Problem::Decreasing { .. } => {
-                let problem = Problem::Decreasing { before: shown(&self.last), found: shown(text) };
-                TraceError::in_line(number, problem)
-            }
-            problem => TraceError::in_line(number, problem),
-        })?;
-        self.last.clear();
-        self.last.extend_from_slice(text);
-        Ok(())
+        if self.means.pending_time().is_some_and(|last| time < last) {
+            return Err(self.before(number, text));
+        }
+        self.means.add(time, rate).map_err(|problem| TraceError::in_line(number, problem))
     }
 
     fn finish(self, line: u64) -> Result<RateSteps, TraceError> {
@@ -214,6 +204,14 @@ impl Body for TwoColumns {
 }
 
 impl TwoColumns {
+    /// The error of a time before the last one, which is shown in the unit of the file.
+    #[cold]
+    fn before(&self, number: u64, text: &[u8]) -> TraceError {
+        let last = self.means.pending_time().unwrap_or(Time::ZERO);
+        let before = decimal(last.as_nanos(), self.time_unit.decimals());
+        TraceError::in_line(number, Problem::Decreasing { before, found: shown(text) })
+    }
+
     fn comment(&mut self, number: u64, text: &[u8]) -> Result<(), TraceError> {
         if text == AFTER {
             self.interval.get_or_insert(Interval::After);
@@ -376,6 +374,9 @@ mod tests {
         assert_eq!(by_name("mbps:column=3", three).0, [(0, 20_500_000), (1000, 19_500_000)]);
         assert_eq!(by_name("mbps:time=us:unit=mb", "0 1\n1000 2\n").0, [(0, 8_000_000), (1, 16_000_000)]);
         assert!(message(three.as_bytes()).contains("mbps:column=3 reads one of several"));
+        let mut parser = crate::format::parser(&crate::format::parse("mbps:time=ms").unwrap()).unwrap();
+        let error = parser.feed(b"15.5 1\n16 1\n15 1\n").unwrap_err().to_string();
+        assert!(error.starts_with("line 3: time 15 is before 16 of the line above"), "{error}");
         for bad in ["mbps:column=1", "mbps:column=0", "mbps:every=1s:time=ms", "mbps:unit=bytes_per_row"] {
             assert!(crate::format::parse(bad).is_err(), "{bad}");
         }

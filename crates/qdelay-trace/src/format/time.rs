@@ -64,6 +64,15 @@ impl TimeUnit {
             _ => TimeUnit::Seconds,
         }
     }
+    /// Decimals of a nanosecond in this unit.
+    pub(crate) const fn decimals(self) -> usize {
+        match self {
+            TimeUnit::Seconds => 9,
+            TimeUnit::Millis => 6,
+            TimeUnit::Micros => 3,
+            TimeUnit::Nanos => 0,
+        }
+    }
     const fn nanos(self) -> u64 {
         match self {
             TimeUnit::Seconds => NANOS,
@@ -94,16 +103,20 @@ impl Clock {
     pub(crate) fn read(&mut self, line: u64, field: &[u8]) -> Result<Time, TraceError> {
         let mut point = [0; 40];
         let number = if self.decimal_comma { with_point(field, &mut point) } else { field };
-        if let Ok(text) = str::from_utf8(number)
-            && text.parse::<f64>().is_ok()
-        {
-            return read_number(line, number, self.unit);
-        }
+        // A number is tried first and parsed once; few dates have only such bytes.
+        let is_numeric = |byte: &u8| byte.is_ascii_digit() || b".+-eE".contains(byte);
+        let refused = match !number.is_empty() && number.iter().all(is_numeric) {
+            true => match read_number(line, number, self.unit) {
+                Ok(time) => return Ok(time),
+                Err(error) => Some(error),
+            },
+            false => None,
+        };
         match read_date(field) {
             Moment::Since1970(nanos) => Ok(Time::from_nanos(nanos)),
             Moment::OfDay(span) => self.of_day(line, field, span),
             Moment::UnknownZone => Err(TraceError::unexpected(line, ZONE_FORMS, field)),
-            Moment::None => Err(TraceError::unexpected(line, FORMS, field)),
+            Moment::None => Err(refused.unwrap_or_else(|| TraceError::unexpected(line, FORMS, field))),
         }
     }
 

@@ -81,7 +81,8 @@ impl RateUnit {
             return Err(TraceError::too_large(line, "125000000000 bytes in a row", field));
         }
         let bps = number * scale;
-        if Rate::from_bps(libm::round(bps) as u64) > RATE_MAX {
+        // Rounded to bits per second it would be above the largest rate.
+        if bps >= RATE_MAX.as_bps() as f64 + 0.5 {
             return Err(TraceError::too_large(line, RATE_MAX_TEXT, field));
         }
         Ok(bps)

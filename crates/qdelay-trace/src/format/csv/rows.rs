@@ -283,8 +283,11 @@ impl Rows {
         match (self.means.is_empty(), self.columns.filters.first()) {
             (true, _) if self.missing > 0 => Err(Problem::NoValues { rows: self.missing }),
             (true, Some((column, value))) if !self.seen.is_empty() => Err(Problem::NoRow {
-                column: shown_name(column.as_bytes()),
-                value: shown_name(value.as_bytes()),
+                wanted: format!(
+                    "'{}' in column '{}'",
+                    shown_name(value.as_bytes()),
+                    shown_name(column.as_bytes())
+                ),
                 known: self.seen.join(", "),
             }),
             _ => Ok(()),

@@ -204,7 +204,7 @@ fn one_of_several_runs_can_be_read() {
     assert!(error("csv:mbps:time=seq").contains("where=COLUMN=VALUE"));
     assert_eq!(
         error("csv:mbps:where=carrier=C"),
-        "line 6: no row has 'C' in column 'carrier'; expected a value that it has, such as A, B+"
+        "line 6: no row has 'C' in column 'carrier'; expected a value that the column has, such as A, B+"
     );
     assert!(error("csv:mbps:where=operator=C").contains("no column 'operator'"));
     assert!(error("csv:mbps:where=A").contains("names no value; expected COLUMN=VALUE"));
