@@ -177,6 +177,7 @@ fn formats_of_traces_are_told_apart() {
         (file(&folder, "a.down", ms), None),
         (file(&folder, "b.txt", "0 12.032\n1 12.032\n"), None),
         (file(&folder, "c.csv", table), Some("csv:column=dl")),
+        (format!("{}:format=[csv:column=dl]", file(&folder, "d.csv", table)), None),
     ];
     for (name, format) in &traces {
         let mut arguments =
@@ -191,6 +192,10 @@ fn formats_of_traces_are_told_apart() {
     refused(
         &["compare", "--trace", &traces[2].0],
         &["c.csv: line 1: ", "header of a table", "FILE:format=[csv:column=NAME]"],
+    );
+    refused(
+        &["compare", "--trace", &traces[3].0, "--trace-format", "csv:other"],
+        &["the name has a format and --trace-format gives another; expected one of the two"],
     );
 }
 

@@ -436,6 +436,17 @@ mod tests {
         assert!(error.starts_with("odd: line 2"), "{error}");
     }
 
+    /// The notation of `qdelay link`, gateways and uplinks.
+    #[test]
+    fn a_table_may_stand_in_place_of_a_link() {
+        let library = Library::new().with_contents("t.csv", &b"t,r\n0,10\n1,20\n"[..]);
+        let link = library.link_or_trace("t.csv:format=[csv:r:time=t]", true).unwrap();
+        assert_eq!(link.length(), Some(qdelay_core::Span::from_secs(2)));
+        assert!(library.has_trace("t.csv:format=[csv:r]") && library.has_trace("t.csv:format=[csv:q]"));
+        let error = library.link_or_trace("t.csv", true).unwrap_err();
+        assert!(error.ends_with("as in FILE:format=[csv:column=NAME]"), "{error}");
+    }
+
     #[test]
     fn clones_of_a_link_share_its_trace() {
         let library = Library::new();
