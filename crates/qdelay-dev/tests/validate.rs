@@ -82,3 +82,11 @@ fn options_of_another_reference_are_refused() {
     }
     assert_eq!(status(&["mahimahi", "--traces", "/no/such/folder"]).0, Some(2));
 }
+
+/// LeoReplayer's files are not part of the repository: without them its cells are skipped, and each names what is expected.
+#[test]
+fn leo_without_its_files_is_skipped() {
+    let (code, text) = status(&["leo", "--traces", env!("CARGO_TARGET_TMPDIR")]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("0 miss, 5 skipped") && text.contains("leo/bw_example.txt"), "{text}");
+}

@@ -5,6 +5,7 @@ mod attempts;
 mod cell;
 mod kernel;
 mod lab;
+mod leo;
 mod link;
 mod mahimahi;
 mod ns3;
@@ -62,6 +63,9 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             "mahimahi with kernel TCP, first 60 s of the trace, packets over 200 bytes.",
             mahimahi::rows(folder.as_deref(), mahimahi::Host::new(options.rtt, options.jitter))?,
         ),
+        ValidateAgainst::Leo => {
+            ("LeoReplayer on its example pair of files, seconds 1 to 31.", leo::rows(folder.as_deref())?)
+        }
         ValidateAgainst::Link => return link::run(options),
         ValidateAgainst::Cell => return cell::run(options),
         ValidateAgainst::Lab => return lab::run(options),
@@ -89,11 +93,12 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     let kernel = matches!(options.against, ValidateAgainst::Kernel | ValidateAgainst::Rates);
     let mahimahi = options.against == ValidateAgainst::Mahimahi;
     let link = options.against == ValidateAgainst::Link;
+    let pair = options.against == ValidateAgainst::Leo;
     let real = link || options.against == ValidateAgainst::Cell;
     let lab = options.against == ValidateAgainst::Lab;
     let foreign = [
         ("--variant", options.variant.is_some() && !kernel, "kernel"),
-        ("--traces", options.traces.is_some() && !mahimahi && !real, "mahimahi"),
+        ("--traces", options.traces.is_some() && !mahimahi && !pair && !real, "mahimahi"),
         ("--rtt", options.rtt.is_some() && !mahimahi && !link, "mahimahi"),
         ("--jitter", options.jitter.is_some() && !mahimahi, "mahimahi"),
         ("--seconds", options.seconds.is_some() && !real, "link"),

@@ -12,6 +12,7 @@ Examples:
   qdelay-dev validate kernel
   qdelay-dev validate kernel --variant rfc
   qdelay-dev validate mahimahi --traces ~/traces
+  qdelay-dev validate leo --traces ~/traces
   qdelay-dev validate ns3 --json
   qdelay-dev validate radio
   qdelay-dev validate link --traces ~/traces
@@ -39,7 +40,7 @@ pub struct Validate {
     /// With kernel: variant of CoDel and PIE to compare with the kernel's [default: linux]
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
-    /// With mahimahi, link, cell: folder with the recorded traces [default: the variable QDELAY_TRACES]
+    /// With mahimahi, leo, link, cell: folder with the recorded traces [default: the variable QDELAY_TRACES]
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
     /// With mahimahi, link: base round trip [default: 10ms, the nominal one]
@@ -109,6 +110,8 @@ pub enum ValidateAgainst {
     Fq,
     /// mahimahi with real kernel TCP on recorded traces
     Mahimahi,
+    /// LeoReplayer with kernel TCP on its example pair of files
+    Leo,
     /// ns-3's dumbbell
     Ns3,
     /// ns-3's LTE: uplink, RLC, HARQ, schedulers

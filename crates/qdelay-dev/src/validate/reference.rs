@@ -18,6 +18,8 @@ pub const MAHIMAHI: &str = include_str!("../../tests/reference/mahimahi.tsv");
 pub const NS3: &str = include_str!("../../tests/reference/ns3.tsv");
 /// ns-3's LTE.
 pub const NS3_RADIO: &str = include_str!("../../tests/reference/ns3_radio.tsv");
+/// LeoReplayer on its example pair of files.
+pub const LEO: &str = include_str!("../../tests/reference/leo.tsv");
 /// Known reasons for cells outside their bounds.
 pub const EXPLAINED: &str = include_str!("../../tests/reference/explained.tsv");
 
@@ -62,6 +64,13 @@ mod tests {
         assert_eq!(Table::parse(KERNEL_RATES).len(), 24);
         assert_eq!(Table::parse(KERNEL_FQ).len(), 24);
         assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 8));
+        let leo = Table::parse(LEO);
+        assert_eq!(leo.len(), 5);
+        for row in 0..leo.len() {
+            for column in ["low", "median", "high", "relative", "absolute"] {
+                assert!(leo.number(row, column).is_finite(), "row {row} {column}");
+            }
+        }
         let radio = Table::parse(NS3_RADIO);
         assert_eq!(radio.len(), 91);
         for row in 0..radio.len() {
