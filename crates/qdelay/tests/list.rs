@@ -57,7 +57,7 @@ fn the_json_covers_every_component() {
         assert_eq!(listed["name"], component.name);
         assert_eq!(listed["kind"], component.kind.name());
         let parameters = listed["parameters"].as_array().unwrap();
-        assert_eq!(parameters.len(), component.parameters.len());
+        assert_eq!(parameters.len(), component.parameters.len(), "{}", component.name);
         for (listed, parameter) in parameters.iter().zip(component.parameters) {
             assert_eq!(listed["name"], parameter.name);
             assert_eq!(listed["unit"], parameter.unit.describe());

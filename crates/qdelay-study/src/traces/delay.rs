@@ -27,7 +27,7 @@ const OF: Typed<Option<&str>> = Typed::new(
 static TRACE: Component = Component::new(
     Kind::Delay,
     "trace",
-    "a delay over time from a file: a delay in ms for each slot, or a time in seconds and a delay in ms in each line",
+    "a delay over time from a file: in each line the ms of a slot, or seconds and ms",
 )
 .source("LeoReplayer (SIGCOMM 2025) for slots")
 .with(&[
