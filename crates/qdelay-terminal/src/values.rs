@@ -24,13 +24,17 @@ pub fn positive_span(text: &str) -> Result<Span, String> {
     }
 }
 
-/// Parses a round-trip time, 1 us to 60 s, above zero, so that every exchange takes time; or one over time.
-pub fn round_trip(text: &str) -> Result<Delay, String> {
+/// Parses a round-trip time, 1 us to 60 s: above zero, so that every exchange takes time.
+pub fn constant_round_trip(text: &str) -> Result<Span, String> {
+    let span = span(text)?;
     let allowed = Span::from_micros(1)..=Span::from_secs(60);
+    if allowed.contains(&span) { Ok(span) } else { Err("out of range; expected 1us to 60s".to_string()) }
+}
+
+/// Parses a round-trip time, or one over time.
+pub fn round_trip(text: &str) -> Result<Delay, String> {
     match Delay::parse(text)? {
-        Delay::Constant(span) if !allowed.contains(&span) => {
-            Err("out of range; expected 1us to 60s".to_string())
-        }
+        Delay::Constant(_) => constant_round_trip(text).map(Delay::Constant),
         delay => Ok(delay),
     }
 }

@@ -44,7 +44,7 @@ pub struct Validate {
     #[arg(long, value_name = "DIR")]
     pub traces: Option<PathBuf>,
     /// With mahimahi, link: base round trip [default: 10ms, the nominal one]
-    #[arg(long, value_name = "TIME", value_parser = values::round_trip, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::constant_round_trip, allow_hyphen_values = true)]
     pub rtt: Option<Span>,
     /// With mahimahi: scheduling delay of the machine, drawn for each packet up to this [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = values::span, allow_hyphen_values = true)]

@@ -72,7 +72,8 @@ def compare(
     qdisc, transport: components as text ("bode:target=20ms"), as user-defined classes (`qdelay.Aqm`), or shared objects ("./my.so"), whose code
     runs with all rights of this program.
     seeds: "1..10", range(1, 11), [1, 2, 7], or a number for this one seed. Several make intervals.
-    flows: of each case. duration, warmup, rtt, jitter: times, such as "60s" or "40ms", or numbers of seconds.
+    flows: of each case. duration, warmup, rtt, jitter: times, such as "60s" or "40ms", or numbers of seconds. rtt also over time:
+    "steps:0s@20ms+5s@60ms", "trace:FILE".
     starts: "random", "fixed" or "auto": where each seed begins on the trace.
     uplink: the link of the acknowledgements, or "none". uplink_limit, limit: packets that the queues hold.
     repeat: a trace starts over at its end; False: it ends. probe: a small packet, 100 times a second. min_packet_bytes: smaller packets do not count.
