@@ -10,7 +10,7 @@ use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
 use qdelay_emu::wait::WaitOptions;
 use qdelay_study::files;
 use qdelay_study::traces::Library;
-use qdelay_study::traces::delay::Of;
+use qdelay_study::traces::delay::Extent;
 use qdelay_terminal::error::{Failure, one_line};
 use std::io::Read;
 use std::net::SocketAddr;
@@ -219,7 +219,7 @@ impl DirectionKeys<'_> {
         let link = library.link_or_trace(self.link.text(), self.repeat.get());
         let qdisc = registry.parse(qdisc::COMPONENTS, self.qdisc.text());
         let delay =
-            library.delay(self.delay.value(), Of::OneWay).map_err(|message| self.delay.fault(message))?;
+            library.delay(self.delay.value(), Extent::OneWay).map_err(|message| self.delay.fault(message))?;
         Ok(Direction {
             link: link.map_err(|error| self.link.fault(error))?,
             qdisc: qdisc

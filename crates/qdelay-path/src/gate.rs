@@ -42,8 +42,6 @@ pub(crate) struct Gate {
     pub(crate) rests: bool,
     /// The unit of the sizes that the law is given.
     pub(crate) unit: SizeUnit,
-    /// The bytes that the cell below was last told to be held back; `u64::MAX` if it is to be told anew.
-    pub(crate) told_bytes: u64,
     pub(crate) law: AnyPacer,
     pub(crate) inputs: Inputs,
 }
@@ -67,7 +65,6 @@ impl Gate {
             refused: None,
             bearer: None,
             below: None,
-            told_bytes: u64::MAX,
         }
     }
     /// The head that is refused; `None` where it can change by more than an arrival.

@@ -1,7 +1,7 @@
 //! Carrier aggregation: closed forms, and equality with cells of one carrier where the carriers have no common effect.
 
 use crate::cell_common::*;
-use qdelay_core::{Random, Time};
+use qdelay_core::{Random, Span, Time};
 use qdelay_ran::radio::{Bler, Channel, Mcs, Tdd};
 use qdelay_ran::rlc::RlcSetting;
 use qdelay_ran::tables::{Carrier, McsTable, Overhead};
@@ -29,7 +29,7 @@ fn full_queue(bytes: u32, packets: usize) -> Vec<Arrival> {
 fn a_full_queue_has_the_capacity_of_all_carriers() {
     let setting = CellSetting::new(lte(25))
         .scell(ScellSetting::new(lte(50)))
-        .scell(ScellSetting::new(lte(100)).channel(Some(mcs(10))))
+        .scell(ScellSetting::new(lte(100)).channel(mcs(10), Span::ZERO))
         .ue(UeSetting::new(mcs(28)).bearer(RlcSetting::lte_um(), 1));
     let mut cell = Cell::new(setting, 1, "cell").unwrap();
     let host = drive(&mut cell, &full_queue(1500, 5_000), 500 * MS);
@@ -170,7 +170,7 @@ fn impossible_carriers_are_refused() {
     let mixed = build(CellSetting::new(nr(51, 1)).scell(ScellSetting::new(lte(50))).ue(ue()));
     assert!(matches!(mixed, Some(CellError::SlotOfScell { .. })), "{mixed:?}");
     let high = build(
-        CellSetting::new(nr(51, 1)).scell(ScellSetting::new(nr(51, 1)).channel(Some(mcs(28)))).ue(ue()),
+        CellSetting::new(nr(51, 1)).scell(ScellSetting::new(nr(51, 1)).channel(mcs(28), Span::ZERO)).ue(ue()),
     );
     assert!(matches!(high, Some(CellError::RadioOfScell { scell: 0, ue: 0, .. })), "{high:?}");
 }

@@ -82,7 +82,11 @@ fn secondary(
         }
     };
     let tdd = (is_tdd && slots == 1).then(|| Tdd::new("DDSU", 10).unwrap());
-    ScellSetting::new(carrier).tdd(tdd).channel(channel)
+    let scell = ScellSetting::new(carrier).tdd(tdd);
+    match channel {
+        Some(channel) => scell.channel(channel, Span::ZERO),
+        None => scell,
+    }
 }
 
 fn setting() -> impl Strategy<Value = CellSetting> {

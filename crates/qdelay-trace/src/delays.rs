@@ -13,8 +13,8 @@ use crate::error::{Problem, TraceError};
 use crate::format::mbps::columns;
 use crate::format::number::{read_number, read_seconds};
 use crate::lines::{Body, LineParser};
-use crate::rates::{DURATION_MAX, DURATION_MAX_TEXT, STEPS_MAX, seconds};
-use crate::window::check_window;
+use crate::rates::STEPS_MAX;
+use crate::window::{DURATION_MAX, DURATION_MAX_TEXT, check_starts, check_window, seconds};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
@@ -23,8 +23,6 @@ use qdelay_core::{Span, Time};
 pub const DELAY_MAX: Span = Span::from_secs(60);
 const DELAY_MAX_TEXT: &str = "60000 ms";
 const EXPECTED: &str = "a delay in ms, or a time in seconds and a delay in ms";
-/// Default duration of a slot.
-pub const SLOT: Span = Span::from_millis(10);
 
 /// A delay and its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,26 +47,7 @@ impl DelaySteps {
     /// No steps; a first one that is not at 0; starts that do not increase or reach the period; a delay above [`DELAY_MAX`] or a period
     /// above [`DURATION_MAX`].
     pub fn new(steps: Vec<DelayStep>, period: Span) -> Result<DelaySteps, TraceError> {
-        let fail = |problem| Err(TraceError::in_line(0, problem));
-        let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
-            return fail(Problem::Empty);
-        };
-        let unexpected =
-            |expected, found| Err(TraceError::unexpected(0, expected, seconds(found).as_bytes()));
-        if first.start != Time::ZERO {
-            return unexpected("a first step at time 0", first.start);
-        }
-        if let Some(pair) = steps.windows(2).find(|pair| pair[0].start >= pair[1].start) {
-            let (before, found) = (seconds(pair[0].start), seconds(pair[1].start));
-            return fail(Problem::Decreasing { before, found });
-        }
-        if last.start.since(Time::ZERO) >= period {
-            return unexpected("a last step that begins before the trace ends", last.start);
-        }
-        if period > DURATION_MAX {
-            let found = seconds(Time::ZERO + period);
-            return Err(TraceError::too_large(0, DURATION_MAX_TEXT, found.as_bytes()));
-        }
+        check_starts(steps.iter().map(|step| step.start), period)?;
         if let Some(step) = steps.iter().find(|step| step.delay > DELAY_MAX) {
             let found = alloc::format!("{}", step.delay);
             return Err(TraceError::too_large(0, DELAY_MAX_TEXT, found.as_bytes()));
@@ -87,10 +66,6 @@ impl DelaySteps {
     /// Smallest delay.
     pub fn least(&self) -> Span {
         self.steps.iter().map(|step| step.delay).min().unwrap_or_default()
-    }
-    /// Largest delay.
-    pub fn most(&self) -> Span {
-        self.steps.iter().map(|step| step.delay).max().unwrap_or_default()
     }
     /// The part from `start` on that lasts for `length`, as separate steps.
     ///
@@ -245,6 +220,8 @@ mod tests {
     use alloc::string::ToString;
     use alloc::vec;
 
+    const SLOT: Span = Span::from_millis(10);
+
     fn steps(text: &str) -> Result<(Vec<(u64, u64)>, u64), alloc::string::String> {
         let delays = parse(text.as_bytes(), SLOT).map_err(|error| error.to_string())?;
         let of = |step: &DelayStep| (step.start.as_nanos() / 1_000_000, step.delay.as_micros());
@@ -287,6 +264,6 @@ mod tests {
             .collect();
         assert_eq!((of, part.period()), (vec![(0, 20), (5, 30), (15, 40)], Span::from_millis(20)));
         assert!(delays.window(Span::from_millis(30), Span::from_millis(20)).is_err());
-        assert_eq!((delays.least(), delays.most()), (Span::from_millis(10), Span::from_millis(40)));
+        assert_eq!(delays.least(), Span::from_millis(10));
     }
 }

@@ -4,7 +4,9 @@
 //! again. A rate of zero is an outage.
 
 use crate::error::{Problem, TraceError};
-use crate::window::check_window;
+pub use crate::window::DURATION_MAX;
+pub(crate) use crate::window::{DURATION_MAX_TEXT, decimal, seconds};
+use crate::window::{check_starts, check_window};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Rate, Span, Time};
@@ -12,9 +14,6 @@ use qdelay_core::{Rate, Span, Time};
 /// Largest rate of a trace: 1 Tbit/s.
 pub const RATE_MAX: Rate = Rate::from_bps(1_000_000_000_000);
 pub(crate) const RATE_MAX_TEXT: &str = "1000000 Mbit/s (1 Tbit/s)";
-/// Longest duration of a trace: 2^32 - 1 ms (49.7 days), as for the opportunities of a schedule.
-pub const DURATION_MAX: Span = Span::from_millis(u32::MAX as u64);
-pub(crate) const DURATION_MAX_TEXT: &str = "4294967 s (49.7 days)";
 /// Default limit of a reader on steps (16 bytes of memory each).
 pub const STEPS_MAX: u64 = 10_000_000;
 
@@ -41,26 +40,7 @@ impl RateSteps {
     /// No steps; a first one that is not at 0; starts that do not increase or reach the period; a rate above
     /// [`RATE_MAX`] or a period above [`DURATION_MAX`].
     pub fn new(steps: Vec<RateStep>, period: Span) -> Result<RateSteps, TraceError> {
-        let fail = |problem| Err(TraceError::in_line(0, problem));
-        let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
-            return fail(Problem::Empty);
-        };
-        let unexpected =
-            |expected, found| Err(TraceError::unexpected(0, expected, seconds(found).as_bytes()));
-        if first.start != Time::ZERO {
-            return unexpected("a first step at time 0", first.start);
-        }
-        if let Some(pair) = steps.windows(2).find(|pair| pair[0].start >= pair[1].start) {
-            let (before, found) = (seconds(pair[0].start), seconds(pair[1].start));
-            return fail(Problem::Decreasing { before, found });
-        }
-        if last.start.since(Time::ZERO) >= period {
-            return unexpected("a last step that begins before the trace ends", last.start);
-        }
-        if period > DURATION_MAX {
-            let found = seconds(Time::ZERO + period);
-            return Err(TraceError::too_large(0, DURATION_MAX_TEXT, found.as_bytes()));
-        }
+        check_starts(steps.iter().map(|step| step.start), period)?;
         if let Some(step) = steps.iter().find(|step| step.rate > RATE_MAX) {
             let found = alloc::format!("{}", step.rate);
             return Err(TraceError::too_large(0, RATE_MAX_TEXT, found.as_bytes()));
@@ -155,23 +135,6 @@ impl Iterator for RateCursor {
         self.next += 1;
         Some(RateStep { start: step.start + self.base, rate: step.rate })
     }
-}
-
-/// A time in seconds with all its decimals and no trailing zeros: `12.5`.
-pub(crate) fn seconds(time: Time) -> alloc::string::String {
-    decimal(time.as_nanos(), 9)
-}
-
-/// `value / 10^places`, exactly, without trailing zeros.
-pub(crate) fn decimal(value: u64, places: usize) -> alloc::string::String {
-    let scale = 10_u64.pow(places as u32);
-    let (whole, fraction) = (value / scale, value % scale);
-    if fraction == 0 {
-        return alloc::format!("{whole}");
-    }
-    let mut text = alloc::format!("{whole}.{fraction:0places$}");
-    text.truncate(text.trim_end_matches('0').len());
-    text
 }
 
 /// Returns true if some length differs by more than a hundredth from the first.

@@ -16,7 +16,7 @@ use qdelay_study::engine::write_file;
 use qdelay_study::lists::component;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
-use qdelay_study::traces::delay::Of;
+use qdelay_study::traces::delay::Extent;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::live::logs::mahimahi_files;
 use qdelay_terminal::live::verdict;
@@ -114,7 +114,7 @@ fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
             let qdisc = component(qdisc_option, qdisc, qdisc::COMPONENTS, registry)?;
             let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input(qdisc_option, error))?;
             let delay = library
-                .delay(&options.delay, Of::OneWay)
+                .delay(&options.delay, Extent::OneWay)
                 .map_err(|error| Failure::input("--delay", error))?;
             Ok(Direction {
                 qdisc,

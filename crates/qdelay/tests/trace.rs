@@ -56,7 +56,7 @@ fn there_and_back() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "no temporary file is left");
 }
 
-/// What `trace guess` prints is what `trace info` reads.
+/// `trace info` reads each file by the format that `trace guess` prints.
 #[test]
 fn formats_are_guessed() {
     let folder = folder("trace-guess");

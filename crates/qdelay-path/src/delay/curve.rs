@@ -110,7 +110,7 @@ impl Curve {
     pub fn steps(&self) -> &DelaySteps {
         &self.steps
     }
-    /// Duration of the curve, if it starts over at its end.
+    /// Returns true if the curve starts over at its end.
     pub fn repeats(&self) -> bool {
         self.repeat
     }

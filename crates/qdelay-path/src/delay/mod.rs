@@ -1,8 +1,8 @@
 //! A delay: each packet leaves some time after its arrival, in the order of arrival.
 //!
-//! Parameters: `span`; `curve`, a delay over time that is added to it ([`Curve`]); `jitter`, added to it uniformly between nothing and this much, drawn for each packet, while no packet
-//! overtakes another (one that drew less waits for the one before); `loss`, the probability that a packet is lost as
-//! it enters, independently of the others. Both draw from streams of the node's own.
+//! Parameters: `span`; `curve`, a delay over time that is added to it ([`Curve`]); `jitter`, added uniformly between nothing and this
+//! much, drawn for each packet, while no packet overtakes another (one that drew less waits for the one before); `loss`, the
+//! probability that a packet is lost as it enters, independently of the others. Jitter and loss draw from streams of the node's own.
 
 pub mod curve;
 

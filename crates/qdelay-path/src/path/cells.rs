@@ -186,7 +186,7 @@ impl<Q: Qdisc> Path<Q> {
         let found: Vec<_> = self.nodes.iter().map(below).collect();
         for (node, below) in self.nodes.iter_mut().zip(found) {
             if let Role::Gate(gate) = &mut node.role {
-                (gate.below, gate.told_bytes) = (below, u64::MAX);
+                gate.below = below;
             }
         }
     }
@@ -200,10 +200,7 @@ impl<Q: Qdisc> Path<Q> {
             true => gate.inputs.nodes.iter().map(|input| self.backlog_bytes(*input)).sum(),
             false => 0,
         };
-        if bytes != gate.told_bytes {
-            self.nodes[id.index()].role.gate_mut().told_bytes = bytes;
-            self.nodes[cell.index()].role.cell_mut().cell.hold_back(now, bearer as usize, bytes);
-        }
+        self.nodes[cell.index()].role.cell_mut().cell.hold_back(now, bearer as usize, bytes);
     }
 
     fn backlog_bytes(&self, queue: NodeId) -> u64 {

@@ -13,11 +13,11 @@
 //! * All carriers have the technology and the slots of the primary cell. Blocks on a carrier with time division duplex are
 //!   acknowledged in uplink slots of that carrier, while the standard has the acknowledgements of all carriers on the primary cell (or on a
 //!   PUCCH SCell).
-//! * The uplink has one carrier. A handover changes all carriers together.
+//! * The uplink has one carrier. A handover changes all carriers together; the channel of the other cell is that of its primary cell.
+//! * Schedulers by delay take the waiting times at the beginning of the TTI for all carriers.
 
-use super::component::Link;
 use super::tti::{Filled, Radios};
-use super::{BearerState, Cell, Load, Source, Ue};
+use super::{BearerState, Cell, Load, Source};
 use crate::mac::{Candidate, CandidateSource as _, Law as _, Sharing};
 use crate::radio::Quality;
 use crate::rlc::Bearer;
@@ -118,7 +118,7 @@ impl Cell {
             *candidate = Candidate {
                 bearers: candidate.bearers,
                 first_bearer: candidate.first_bearer,
-                is_queried: wanted == 0 || is_silent(ue, link, tti, now),
+                is_queried: wanted == 0 || ue.is_silent(link, tti, now),
                 urgency: candidate.urgency,
                 ..Candidate::new(candidate.ue, wanted, least)
             };
@@ -160,7 +160,7 @@ impl Cell {
         let link = &mut self.carrier.links[candidate.ue as usize];
         match candidate.groups > 0 {
             true => candidate.quality,
-            false if is_silent(&self.ues[candidate.ue as usize], link, tti, now) => Quality::Outage,
+            false if self.ues[candidate.ue as usize].is_silent(link, tti, now) => Quality::Outage,
             false => link.radio.known(now),
         }
     }
@@ -172,10 +172,7 @@ impl Cell {
             let used: u64 = self.loads[candidate.loads()].iter().map(|load| load.used_bytes).sum();
             for place in candidate.loads() {
                 let load = self.loads[place];
-                let capacity_bytes = match self.sharing {
-                    Sharing::Priority => (whole + load.used_bytes).saturating_sub(used),
-                    Sharing::EqualShare => whole / u64::from(candidate.bearers),
-                };
+                let capacity_bytes = self.capacity_bytes(&candidate, &load, whole, used);
                 self.tell(tti, place, capacity_bytes, source);
                 let bearer = load.bearer as usize;
                 if load.used_bytes > 0 && self.wanted_bytes(bearer, source.backlog(bearer)) == 0 {
@@ -184,11 +181,6 @@ impl Cell {
             }
         }
     }
-}
-
-/// Returns true if no new block can be sent to the UE on the carrier of `link` in TTI number `tti`.
-fn is_silent(ue: &Ue, link: &Link, tti: u64, now: Time) -> bool {
-    link.repeated == tti + 1 || link.is_full() || ue.is_silent(now)
 }
 
 /// Bytes that would carry the rest of the data of `loads`, and the smallest useful number of bytes.

@@ -1,7 +1,7 @@
 //! State of a UE's air interface besides its channels, and statistics of its blocks: DRX, handovers.
 
 use super::Ue;
-use super::component::Link;
+use super::component::RadioLink;
 use super::drx::{Drx, DrxSetting};
 use super::handover::HandoverSetting;
 use crate::harq::Block;
@@ -110,15 +110,16 @@ impl Air {
 }
 
 impl Ue {
-    /// Returns true if no new block can be sent to the UE in the TTI that begins at `now`, on any carrier.
+    /// Returns true if no new block can be sent to the UE in TTI number `tti`, which begins at `now`, on the carrier of `link`: it
+    /// repeats a block, has no free HARQ process, is asleep or in a handover.
     #[inline]
-    pub(super) fn is_silent(&self, now: Time) -> bool {
-        self.air.as_ref().is_some_and(|air| air.is_silent(now))
+    pub(super) fn is_silent(&self, link: &RadioLink, tti: u64, now: Time) -> bool {
+        link.repeated == tti + 1 || link.is_full() || self.air.as_ref().is_some_and(|air| air.is_silent(now))
     }
 
     /// Counts the first transmission of `block`, which was decoded or lost on `carrier`.
     #[inline]
-    pub(super) fn answered(&mut self, link: &mut Link, block: &Block, carrier: &Carrier) {
+    pub(super) fn answered(&mut self, link: &mut RadioLink, block: &Block, carrier: &Carrier) {
         if let Some(air) = &mut self.air {
             air.usage.blocks += 1;
             air.usage.lost += u64::from(block.is_lost);

@@ -4,7 +4,7 @@ use super::account::{Account, Clock};
 use super::activity::Activity;
 use super::aggregation::Aggregation;
 use super::air::Air;
-use super::component::{Component, Link};
+use super::component::{Component, RadioLink};
 use super::duplex::Duplex;
 use super::guarantees::Guarantees;
 use super::handover::next_handover;
@@ -150,15 +150,15 @@ impl Start<'_> {
                 None => format!("{name} UE {ue}"),
                 Some(number) => format!("{name} UE {ue} SCell {number}"),
             };
-            let channel = own.unwrap_or(&of.channel);
+            let (channel, place) = own.map_or((&of.channel, of.place), |(channel, place)| (channel, *place));
             let radio = self.radio(of, channel, &grid.carrier, &name).map_err(|error| match scell {
                 None => CellError::Radio { ue, error },
                 Some(scell) => CellError::RadioOfScell { scell, ue, error },
             })?;
             let is_configured = scell.is_none_or(|number| number < of.scells);
             let processes = setting.harq.processes.map_or(u32::MAX, u32::from);
-            links.push(Link {
-                radio: radio.starting_from(of.place),
+            links.push(RadioLink {
+                radio: radio.starting_from(place),
                 is_constant: channel.is_constant() && of.target.as_ref().is_none_or(Channel::is_constant),
                 random: Random::derive(seed, &name, "harq"),
                 repeated: 0,

@@ -22,12 +22,12 @@ pub(super) struct Component {
     pub releases: VecDeque<(u64, u32)>,
     pub account: Account,
     /// The channel and the HARQ entity of each UE.
-    pub links: Vec<Link>,
+    pub links: Vec<RadioLink>,
 }
 
 /// A UE on a component carrier.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct RadioLink {
     pub radio: Radio,
     /// True if the channel never changes.
     pub is_constant: bool,
@@ -40,7 +40,7 @@ pub(super) struct Link {
     pub processes: u32,
 }
 
-impl Link {
+impl RadioLink {
     /// Returns true if no HARQ process is free.
     #[inline]
     pub fn is_full(&self) -> bool {

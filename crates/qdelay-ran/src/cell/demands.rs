@@ -72,7 +72,7 @@ impl<S: Source> Demands<'_, S> {
     fn collect(&mut self, number: usize) -> Option<Candidate> {
         let (ue, link) = (&self.ues[number], &self.radios.links[number]);
         let first = ue.first;
-        let is_silent = link.repeated == self.tti + 1 || link.is_full() || ue.is_silent(self.radios.now);
+        let is_silent = ue.is_silent(link, self.tti, self.radios.now);
         let first_bearer = self.loads.len();
         let (mut wanted, mut least) = (0_u64, u64::MAX);
         for local in ones(self.activity.bearers(number)) {
@@ -102,8 +102,7 @@ impl<S: Source> Demands<'_, S> {
         Some(Candidate {
             bearers: bearers as u32,
             first_bearer: first_bearer as u32,
-            // A UE that repeats a block gets no new one, and neither does a sleeping UE: both are treated as
-            // in outage.
+            // A silent UE is treated as in outage.
             is_queried: is_silent,
             urgency,
             ..Candidate::new(number as u32, wanted, least)

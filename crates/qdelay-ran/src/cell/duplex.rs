@@ -1,6 +1,6 @@
 //! Time division duplex as reported to pacers: each slot, and the next one with downlink data.
 
-use crate::mac::{Grid, common};
+use crate::mac::{Grid, multiple};
 use alloc::vec::Vec;
 use qdelay_core::Span;
 use qdelay_core::pacer::TddSlot;
@@ -13,12 +13,11 @@ impl Duplex {
     /// The slots of carriers, of which those with a pattern have TTIs of one slot, `slot`. In each slot the capacity is the sum over the
     /// carriers.
     pub fn new<'a>(grids: impl Iterator<Item = &'a Grid> + Clone, slot: Span) -> Duplex {
-        if grids.clone().all(|grid| grid.tdd.is_none()) {
-            return Duplex::default();
-        }
-        let carries = |place: u64| grids.clone().map(|grid| carried(grid, place)).sum::<u32>();
-        let period =
-            grids.clone().filter_map(|grid| Some(grid.tdd.as_ref()?.0.period_slots())).fold(1, multiple);
+        let periods = grids.clone().filter_map(Grid::tdd_slots);
+        let Some(period) = periods.reduce(multiple) else { return Duplex::default() };
+        // At half of the highest MCS.
+        let of_grid = |grid: &Grid, place| grid.slot_bytes(place, grid.carrier.mcs_max() / 2);
+        let carries = |place: u64| grids.clone().map(|grid| of_grid(grid, place)).sum::<u32>();
         let of_slot = |place: u64| {
             // The search finds one: a pattern has a downlink slot.
             let next = (place + 1..=place + period).find(|&next| carries(next) > 0);
@@ -41,23 +40,6 @@ impl Duplex {
     pub fn is_tdd(&self) -> bool {
         !self.0.is_empty()
     }
-}
-
-/// Bytes of a slot at half of the highest MCS.
-fn carried(grid: &Grid, place: u64) -> u32 {
-    let (carrier, special) = match &grid.tdd {
-        None => (Some(&grid.carrier), None),
-        Some((tdd, _)) if tdd.is_downlink(place) => (Some(&grid.carrier), None),
-        Some((tdd, special)) if tdd.is_special(place) => (None, special.as_ref()),
-        Some(_) => (None, None),
-    };
-    let (mcs, prbs) = (grid.carrier.mcs_max() / 2, grid.carrier.prbs());
-    carrier.or(special).map_or(0, |carrier| carrier.block_bytes(mcs, prbs))
-}
-
-/// The least common multiple.
-fn multiple(one: u64, other: u64) -> u64 {
-    one / common(one, other).max(1) * other
 }
 
 #[cfg(test)]

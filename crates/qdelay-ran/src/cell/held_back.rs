@@ -9,7 +9,7 @@
 //! above a bearer changes, one by one, since the data that counts is that of the TTI.
 
 use super::account::Clock;
-use super::component::{Component, Link};
+use super::component::{Component, RadioLink};
 use super::{BearerState, Cell, Load, Ue};
 use crate::mac::Frame;
 use alloc::vec;
@@ -46,10 +46,10 @@ impl HeldBack {
     fn rbs(
         &mut self,
         (frame, now): (Frame<'_>, Time),
-        links: &mut [Link],
+        links: &mut [RadioLink],
         states: &[BearerState],
         left: u64,
-        mut can_send: impl FnMut(usize, &Link) -> bool,
+        mut can_send: impl FnMut(usize, &RadioLink) -> bool,
     ) -> u64 {
         let mut filled = 0;
         for bearer in 0..self.bytes.len() {
@@ -92,8 +92,8 @@ impl HeldBack {
                 let Component { grid, links, account, .. } = carrier;
                 let (frame, now) = (grid.frame(tti), clock.time(tti));
                 let left = frame.count(frame.all());
-                let can_send = |bearer: usize, link: &Link| {
-                    !link.is_full() && !ues[states[bearer].ue as usize].is_silent(now)
+                let can_send = |bearer: usize, link: &RadioLink| {
+                    !ues[states[bearer].ue as usize].is_silent(link, tti, now)
                 };
                 account.usage.held_back_rbs += self.rbs((frame, now), links, states, left, can_send);
             }
@@ -134,10 +134,9 @@ impl Cell {
             !activity.has(ue, bearer - ues[ue].first)
                 || loads.iter().find(of_bearer).is_none_or(|load| load.remaining_packets == 0)
         };
-        let can_send = |bearer: usize, link: &Link| {
+        let can_send = |bearer: usize, link: &RadioLink| {
             let ue = states[bearer].ue as usize;
-            let is_silent = link.is_full() || link.repeated == tti + 1 || ues[ue].is_silent(now);
-            !is_silent && is_empty(bearer, ue)
+            !ues[ue].is_silent(link, tti, now) && is_empty(bearer, ue)
         };
         self.held_back.rbs((frame, now), &mut self.carrier.links, states, left, can_send)
     }

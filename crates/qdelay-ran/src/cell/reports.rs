@@ -87,6 +87,16 @@ impl Cell {
         }
     }
 
+    /// Size that the block of a bearer would have had with unlimited data, where that of its UE would have had `whole` bytes, of
+    /// which its bearers used `used`.
+    #[inline]
+    pub(super) fn capacity_bytes(&self, candidate: &Candidate, load: &Load, whole: u64, used: u64) -> u64 {
+        match self.sharing {
+            Sharing::Priority => (whole + load.used_bytes).saturating_sub(used),
+            Sharing::EqualShare => whole / u64::from(candidate.bearers),
+        }
+    }
+
     /// Reports the TTI to the bearers of a candidate that used groups, or could have used some.
     fn report_candidate<S: Source>(
         &mut self,
@@ -110,10 +120,7 @@ impl Cell {
         for place in first..first + count {
             let load = self.loads[place];
             let (bearer, local) = (load.bearer as usize, usize::from(load.local));
-            let capacity_bytes = match self.sharing {
-                Sharing::Priority => (whole + load.used_bytes).saturating_sub(used),
-                Sharing::EqualShare => whole / u64::from(candidate.bearers),
-            };
+            let capacity_bytes = self.capacity_bytes(&candidate, &load, whole, used);
             self.recall_load(tti, &load, source);
             self.tell(tti, place, capacity_bytes, source);
             // The host may have enqueued new packets during the report.

@@ -6,7 +6,7 @@ use super::error::CellError;
 use super::handover::HandoverSetting;
 use super::partition::{CellSlice, Partition};
 use crate::harq::HarqSetting;
-use crate::mac::{Grid, RoundRobin, Scheduler, Service, Sharing, common};
+use crate::mac::{Grid, RoundRobin, Scheduler, Service, Sharing, multiple};
 use crate::radio::{Channel, Control, Decoding, OllaSetting, RadioError, Reported, Tdd};
 use crate::rlc::{Mode, RlcSetting};
 use crate::tables::Carrier;
@@ -46,7 +46,8 @@ pub struct UeSetting {
 pub struct ScellSetting {
     pub(crate) carrier: Carrier,
     pub(crate) tdd: Option<Tdd>,
-    pub(crate) channel: Option<Channel>,
+    /// Channel of every UE, and its position when the run begins.
+    pub(crate) channel: Option<(Channel, Span)>,
 }
 
 impl ScellSetting {
@@ -59,10 +60,10 @@ impl ScellSetting {
     pub fn tdd(self, tdd: Option<Tdd>) -> ScellSetting {
         ScellSetting { tdd, ..self }
     }
-    /// Sets the channel of every UE on this carrier.
+    /// Sets the channel of every UE on this carrier, which is at position `place` when the run begins.
     #[must_use]
-    pub fn channel(self, channel: Option<Channel>) -> ScellSetting {
-        ScellSetting { channel, ..self }
+    pub fn channel(self, channel: Channel, place: Span) -> ScellSetting {
+        ScellSetting { channel: Some((channel, place)), ..self }
     }
 }
 
@@ -307,22 +308,11 @@ impl CellSetting {
     /// Time from one slot with downlink data to the next, on average over the pattern of time division duplex; a slot that carries less
     /// than the fullest one, such as a special slot, counts as that part of it. `None` without TDD on any carrier.
     pub fn tdd_opportunity(&self) -> Option<Span> {
-        let carriers = || {
-            self.carriers()
-                .map(|(carrier, tdd)| (carrier, tdd, tdd.and_then(|tdd| tdd.special(carrier).ok().flatten())))
-        };
-        let periods = self.carriers().filter_map(|(_, tdd)| Some(tdd?.period_slots()));
-        let slots = periods.reduce(|one, other| one / common(one, other).max(1) * other)?;
-        let bytes = |carrier: &Carrier| f64::from(carrier.block_bytes(carrier.mcs_max(), carrier.prbs()));
-        let of_slot = |slot| {
-            let of = |(carrier, tdd, special): (&Carrier, Option<&Tdd>, Option<Carrier>)| match tdd {
-                None => bytes(carrier),
-                Some(tdd) if tdd.is_downlink(slot) => bytes(carrier),
-                Some(tdd) if tdd.is_special(slot) => special.as_ref().map_or(0.0, bytes),
-                Some(_) => 0.0,
-            };
-            carriers().map(of).sum::<f64>()
-        };
+        let scells = (0..self.scells.len()).map(|scell| self.scell_grid(scell));
+        let grids = core::iter::once(self.grid()).chain(scells).collect::<Result<Vec<_>, _>>().ok()?;
+        let slots = grids.iter().filter_map(Grid::tdd_slots).reduce(multiple)?;
+        let of_grid = |grid: &Grid, slot| f64::from(grid.slot_bytes(slot, grid.carrier.mcs_max()));
+        let of_slot = |slot| grids.iter().map(|grid| of_grid(grid, slot)).sum::<f64>();
         let fullest = (0..slots).map(of_slot).fold(0.0, f64::max);
         let opportunities = (0..slots).map(|slot| of_slot(slot) / fullest).sum::<f64>();
         let spacing = slots as f64 / opportunities;

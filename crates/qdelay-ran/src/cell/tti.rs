@@ -1,6 +1,6 @@
 //! One TTI: repetitions, the plan of the scheduler, blocks, and the reports.
 
-use super::component::Link;
+use super::component::RadioLink;
 use super::host::Queue;
 use super::{Cell, Load, Source};
 use crate::mac::{Candidate, CandidateSource, Frame, Law as _, Prbs, Sharing};
@@ -63,7 +63,7 @@ impl Load {
 
 /// Queries the channels of the UEs.
 pub(super) struct Radios<'a> {
-    pub links: &'a mut [Link],
+    pub links: &'a mut [RadioLink],
     pub frame: Frame<'a>,
     pub now: Time,
 }

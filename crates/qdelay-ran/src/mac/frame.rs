@@ -89,8 +89,22 @@ impl Grid {
     pub fn period(&self) -> u64 {
         let slots = u64::from(self.control.period_slots());
         let ttis = slots / common(slots, self.slots);
-        let tdd = self.tdd.as_ref().map_or(1, |(tdd, _)| tdd.period_slots());
-        ttis / common(ttis, tdd) * tdd
+        multiple(ttis, self.tdd_slots().unwrap_or(1))
+    }
+
+    /// Slots of the pattern of time division duplex; `None` without.
+    pub fn tdd_slots(&self) -> Option<u64> {
+        Some(self.tdd.as_ref()?.0.period_slots())
+    }
+
+    /// Bytes that all resource blocks of slot number `slot` carry at `mcs`; slots with control count as others.
+    pub fn slot_bytes(&self, slot: u64, mcs: u8) -> u32 {
+        let carrier = match &self.tdd {
+            Some((tdd, special)) if tdd.is_special(slot) => special.as_ref(),
+            Some((tdd, _)) if !tdd.is_downlink(slot) => None,
+            _ => Some(&self.carrier),
+        };
+        carrier.map_or(0, |carrier| carrier.block_bytes(mcs, carrier.prbs()))
     }
 
     /// Number of windows of `ttis` TTIs after which the frames of windows repeat.
@@ -112,8 +126,13 @@ impl Grid {
     }
 }
 
+/// The least common multiple.
+pub(crate) fn multiple(one: u64, other: u64) -> u64 {
+    one / common(one, other).max(1) * other
+}
+
 /// The greatest common divisor.
-pub(crate) fn common(mut a: u64, mut b: u64) -> u64 {
+fn common(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);
     }

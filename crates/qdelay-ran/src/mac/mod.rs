@@ -29,7 +29,7 @@ mod turns;
 mod weighted;
 
 pub use custom::{CustomScheduler, Demand, Policy, custom};
-pub(crate) use frame::{Frame, Grid, Prbs, common};
+pub(crate) use frame::{Frame, Grid, Prbs, multiple};
 pub use service::Service;
 pub(crate) use service::Urgency;
 pub(crate) use turns::Turns;

@@ -6,7 +6,7 @@ use super::named::Named;
 use super::queue_and_link::{QueueAndLink, with_limit, with_promised_rate};
 use super::sources::Sources;
 use super::values::{Bins, Direction, Loss, Percent, Uplink};
-use crate::traces::delay::{BuiltDelay, Of};
+use crate::traces::delay::{BuiltDelay, Extent};
 use qdelay_config::{Fault, OrNone, Setting};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LossModel};
@@ -29,7 +29,7 @@ impl Tables {
     fn hops(&self, sources: &mut Sources<'_>) -> Result<Vec<HopSpec>, Fault> {
         let hop = |Named { name, keys, .. }: &Named<Hop>| -> Result<HopSpec, Fault> {
             let bottleneck = QueueAndLink::from(keys);
-            let delay = sources.delay(keys.delay.value(), Of::OneWay);
+            let delay = sources.delay(keys.delay.value(), Extent::OneWay);
             let delay = delay.map_err(|message| keys.delay.fault(message))?;
             Ok(HopSpec {
                 name: name.clone(),
@@ -96,7 +96,7 @@ impl Tables {
                 Bottleneck::Link { qdisc: path.qdisc()?, link: LinkSpec(path.link_below(sources)?) }
             }
         };
-        let rtt = sources.delay(self.path.rtt.value(), Of::RoundTrip);
+        let rtt = sources.delay(self.path.rtt.value(), Extent::RoundTrip);
         let rtt = rtt.and_then(BuiltDelay::round_trip).map_err(|message| self.path.rtt.fault(message))?;
         Ok(Scenario {
             hops: self.hops(sources)?,

@@ -145,17 +145,12 @@ impl Cell {
 
     fn scell(&self, scell: &Named<declare::Scell>, sources: &mut Sources<'_>) -> Result<ScellSetting, Fault> {
         let tdd = scell.keys.tdd.or_inherit(self.keys.tdd.effective());
-        let channel = match scell.keys.channel.value() {
-            Some(channel) => {
-                let read =
-                    sources.channel(&channel.0).map_err(|message| scell.keys.channel.fault(message))?;
-                Some(read.0)
-            }
-            None => None,
-        };
-        Ok(ScellSetting::new(self.scell_carrier(scell)?)
-            .tdd(tdd.value().as_option().map(|tdd| tdd.0.clone()))
-            .channel(channel))
+        let setting = ScellSetting::new(self.scell_carrier(scell)?)
+            .tdd(tdd.value().as_option().map(|tdd| tdd.0.clone()));
+        let own = &scell.keys.channel;
+        let Some(channel) = own.value() else { return Ok(setting) };
+        let (channel, place) = sources.channel(&channel.0).map_err(|message| own.fault(message))?;
+        Ok(setting.channel(channel, place))
     }
 
     fn n3(&self, sources: &mut Sources<'_>) -> Result<Option<Backhaul>, Fault> {

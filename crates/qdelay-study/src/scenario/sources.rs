@@ -1,6 +1,6 @@
 //! Links and channels of a case, and the traces that they come from.
 
-use crate::traces::delay::{BuiltDelay, Delay, Of};
+use crate::traces::delay::{BuiltDelay, Delay, Extent};
 use crate::traces::{Library, TraceUsed, channel, file_of};
 use qdelay_core::component::Arguments;
 use qdelay_core::{Random, Span};
@@ -61,7 +61,7 @@ impl Sources<'_> {
     }
 
     /// A delay, read from its file if it has one. A delay over time begins at a random place, as traces do.
-    pub fn delay(&mut self, delay: &Delay, of: Of) -> Result<BuiltDelay, String> {
+    pub fn delay(&mut self, delay: &Delay, of: Extent) -> Result<BuiltDelay, String> {
         let Delay::Moving(arguments) = delay else { return self.library.delay(delay, of) };
         let found = self.library.moving_delay(arguments, of)?;
         let Some((name, used)) = found.name.zip(found.used) else { return Ok(found.curve.into()) };

@@ -47,9 +47,9 @@ pub fn components() -> Vec<&'static Component> {
     CURVES.iter().copied().chain([&TRACE]).collect()
 }
 
-/// Scope of a delay.
+/// Extent of a delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum Extent {
     /// One direction.
     OneWay,
     /// A round trip.
@@ -133,12 +133,12 @@ pub(super) fn file(arguments: &Arguments) -> Result<Option<&str>, String> {
 }
 
 /// Reads the delay of a file, for a key that is the delay of `of`; returns the digest of the file too.
-pub(super) fn read(arguments: &Arguments, of: Of, input: &mut dyn Read) -> Result<(Curve, u64), String> {
+pub(super) fn read(arguments: &Arguments, of: Extent, input: &mut dyn Read) -> Result<(Curve, u64), String> {
     let (whole, digest) = parse(delays::Parser::with_slots(arguments.get(&EVERY)), input)?;
     let part = window(arguments, whole.period(), |from, length| whole.window(from, length))?;
     let scale = match (arguments.get(&OF), of) {
-        (Some("one_way"), Of::RoundTrip) => 2.0,
-        (Some("round_trip"), Of::OneWay) => 0.5,
+        (Some("one_way"), Extent::RoundTrip) => 2.0,
+        (Some("round_trip"), Extent::OneWay) => 0.5,
         _ => 1.0,
     };
     let scaled = part.scaled(scale * arguments.get(&SCALE));

@@ -1,7 +1,7 @@
 //! Library of traces and links for scenarios: searches several places, reads each once, and shares them among cases and threads.
 
 use super::channel::{self, FileChannel};
-use super::delay::{self, BuiltDelay, Delay, Of};
+use super::delay::{self, BuiltDelay, Delay, Extent};
 use super::window::Window;
 use super::{Format, TraceUsed, find_shipped, link, read_with_digest, unreadable};
 use crate::links;
@@ -197,8 +197,8 @@ impl Library {
     ///
     /// # Errors
     /// The file is not found or cannot be read.
-    pub(crate) fn moving_delay(&self, arguments: &Arguments, of: Of) -> Result<FoundDelay, String> {
-        let key = (arguments.typed().to_string(), of == Of::RoundTrip);
+    pub(crate) fn moving_delay(&self, arguments: &Arguments, of: Extent) -> Result<FoundDelay, String> {
+        let key = (arguments.typed().to_string(), of == Extent::RoundTrip);
         let mut delays = lock(&self.delays);
         if let Some(found) = delays.get(&key) {
             return found.clone();
@@ -208,7 +208,7 @@ impl Library {
         found
     }
 
-    fn find_delay(&self, arguments: &Arguments, of: Of) -> Result<FoundDelay, String> {
+    fn find_delay(&self, arguments: &Arguments, of: Extent) -> Result<FoundDelay, String> {
         let Some(name) = delay::file(arguments)? else {
             let curve = Curve::build(arguments).map_err(|error| error.to_string())?;
             return Ok(FoundDelay { name: None, curve, used: None });
@@ -225,7 +225,7 @@ impl Library {
     ///
     /// # Errors
     /// The file is not found or cannot be read.
-    pub fn delay(&self, delay: &Delay, of: Of) -> Result<BuiltDelay, String> {
+    pub fn delay(&self, delay: &Delay, of: Extent) -> Result<BuiltDelay, String> {
         match delay {
             Delay::Constant(span) => Ok(BuiltDelay { least: *span, curve: None }),
             Delay::Moving(arguments) => Ok(self.moving_delay(arguments, of)?.curve.into()),
