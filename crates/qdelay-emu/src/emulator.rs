@@ -24,7 +24,8 @@ use meter::{Meter, handle};
 use qdelay_core::{DropReason, Time};
 use qdelay_path::stack::StackError;
 use qdelay_path::{
-    AuditError, BuildError, BuildProblem, ByReason, Count, LinkUsage, NodeId, Observer, Path, PathError,
+    AuditError, BuildError, BuildProblem, ByReason, Count, LinkModel, LinkUsage, NodeId, Observer, Path,
+    PathError,
 };
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
@@ -170,7 +171,8 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// seed. A time before that of the previous call is taken as the time of that call.
     ///
     /// # Errors
-    /// A loss that is not a probability, or the running plan is not a link of two directions; nothing has changed.
+    /// A loss that is not a probability, a link with a light load in place of another, or the running plan is not a link of two
+    /// directions; nothing has changed.
     pub fn replace(&mut self, now: Time, plan: Plan) -> Result<Replaced, BuildError> {
         plan.check()?;
         let now = now.max(self.path.now());
@@ -178,6 +180,11 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             let node = self.path.name(self.meter.nodes.link[Port::Outside.index()]).to_string();
             return Err(BuildError::new(node, BuildProblem::Fixed));
         };
+        for (name, new, old) in [("down-link", &plan.down, &runs.down), ("up-link", &plan.up, &runs.up)] {
+            if new.link != old.link && (new.link.light().is_some() || old.link.light().is_some()) {
+                return Err(BuildError::new(name, BuildProblem::LightFixed));
+            }
+        }
         let has_other_seed = plan.seed != runs.seed;
         self.path.set_seed(plan.seed);
         let before = std::mem::replace(&mut **runs, plan.clone());

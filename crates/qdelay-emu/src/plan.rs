@@ -1,11 +1,11 @@
 //! A two-way link as a path.
 //!
 //! ```text
-//! outside -> down -> down-link -> down-delay -> inside
-//! inside  -> up   -> up-link   -> up-delay   -> outside
+//! outside -> [down-light] -> down -> down-link -> down-delay -> inside
+//! inside  -> [up-light]   -> up   -> up-link   -> up-delay   -> outside
 //! ```
 //!
-//! `down` and `up` are queues, `inside` and `outside` are exits. The two directions share only the clock.
+//! `down` and `up` are queues, `inside` and `outside` are exits; a light load is there where the link replays two loads. The two directions share only the clock.
 
 use crate::device::Port;
 use qdelay_core::qdisc::AnyQdisc;
@@ -55,7 +55,7 @@ pub struct Role {
 /// The nodes of the path, by [`Port::index`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathNodes {
-    /// The node at which packets from this port enter: `entry[Inside]` is the queue `up`.
+    /// The node at which packets from this port enter: `entry[Inside]` is the queue `up`, or the light load in front of it.
     pub entry: [NodeId; 2],
     /// The exit whose packets go to this port: `exit[Inside]` is `inside`, behind `down-delay`.
     pub exit: [NodeId; 2],
@@ -110,17 +110,30 @@ impl Plan {
     /// A `loss` that is not a probability.
     pub fn build(self) -> Result<(Path, PathNodes), BuildError> {
         let mut builder = PathBuilder::new();
+        let lights = [self.up.link.light(), self.down.link.light()];
         let [down, down_link, down_delay, inside] = half(&mut builder, self.down, DOWN);
         let [up, up_link, up_delay, outside] = half(&mut builder, self.up, UP);
+        let mut roles: Vec<Role> = [Port::Outside, Port::Inside].into_iter().flat_map(roles).collect();
+        let mut entry = [up, down];
+        for ((port, light), name) in
+            [Port::Inside, Port::Outside].into_iter().zip(lights).zip([UP[0], DOWN[0]])
+        {
+            if let Some(load) = light {
+                let node = format!("{name}-light");
+                entry[port.index()] = builder.add(&node, NodeSpec::Light(load));
+                roles.push(Role { source: port, place: Place::Elsewhere });
+                builder = builder.connect(&node, name);
+            }
+        }
         let path = builder.chain(&DOWN).chain(&UP).build(self.seed)?;
         let nodes = PathNodes {
-            entry: [up, down],
+            entry,
             exit: [inside, outside],
             queue: [up, down],
             link: [up_link, down_link],
             delay: [up_delay, down_delay],
             hops: Vec::new(),
-            roles: [Port::Outside, Port::Inside].into_iter().flat_map(roles).collect(),
+            roles,
         };
         Ok((path, nodes))
     }

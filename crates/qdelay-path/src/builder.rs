@@ -7,6 +7,7 @@ use crate::f1::{F1, F1Setting};
 use crate::gate::{Clock, Gate, Refused};
 use crate::impairment::{Impairment, ImpairmentSpec};
 use crate::inputs::Inputs;
+use crate::light::{Light, LightLoad};
 use crate::link::AnyLink;
 use crate::node::{BearerBuffer, CellNode, Link, Listener, Node, Numbering, Queue, Role};
 use crate::problem::{BuildError, BuildProblem};
@@ -50,6 +51,8 @@ pub enum NodeSpec<Q = AnyQdisc> {
     },
     /// Loses packets, lets them be overtaken, and makes copies.
     Impairment(ImpairmentSpec),
+    /// Replays the light load of the link behind the queue that follows, past which it sends packets where both are empty.
+    Light(LightLoad),
     /// Hands packets to the host.
     Exit,
 }
@@ -92,6 +95,7 @@ impl<Q> NodeSpec<Q> {
             NodeSpec::Delay(_) => "delay",
             NodeSpec::Wire(_) => "wire",
             NodeSpec::Impairment(_) => "impairment",
+            NodeSpec::Light(_) => "light load",
             NodeSpec::F1 { .. } => "F1",
             NodeSpec::Exit => "exit",
         }
@@ -451,6 +455,12 @@ impl<Q> PathBuilder<Q> {
                     return fail(name, BuildProblem::Loss);
                 }
             }
+            if let NodeSpec::Light(_) = spec {
+                let behind = places[place.outputs[0].index()].outputs.first();
+                if !behind.is_some_and(|next| matches!(self.nodes[next.index()].1, NodeSpec::Link(_))) {
+                    return fail(name, BuildProblem::NoLinkBehind);
+                }
+            }
             if let NodeSpec::Impairment(spec) = spec
                 && !spec.is_possible()
             {
@@ -558,6 +568,7 @@ fn role<Q: Qdisc>(
         NodeSpec::Delay(spec) => Role::Delay(Delay::new(spec, next, seed, name)),
         NodeSpec::Wire(spec) => Role::Wire(Box::new(Wire::new(spec, next))),
         NodeSpec::Impairment(spec) => Role::Impairment(Box::new(Impairment::new(spec, next, seed, name))),
+        NodeSpec::Light(load) => Role::Light(Box::new(Light::new(load, next))),
         NodeSpec::F1 { setting, tti } => Role::F1(Box::new(F1::new(&setting, tti, next, seed, name))),
         NodeSpec::Exit => Role::Exit,
     })

@@ -60,6 +60,7 @@ mod f1;
 mod gate;
 mod impairment;
 mod inputs;
+mod light;
 pub mod link;
 mod node;
 mod observer;
@@ -77,6 +78,7 @@ pub use delay::{Curve, DelaySpec};
 pub use f1::{F1_COMPONENTS, F1Setting, F1Spec};
 pub use impairment::{ImpairmentSpec, Impairments, LOSSES, LossModel, is_percentage};
 pub use inputs::PullOrder;
+pub use light::{LightLoad, LightSpec};
 pub use link::{
     AnyLink, LINKS, Line, LinkModel, OVERHEAD, RateLink, Shaper, TraceLink, Uplink, is_rate, parse_link,
 };

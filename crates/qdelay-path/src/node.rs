@@ -7,6 +7,7 @@ use crate::f1::F1;
 use crate::gate::Gate;
 use crate::impairment::Impairment;
 use crate::inputs::Inputs;
+use crate::light::Light;
 use crate::link::{AnyLink, LinkModel};
 use crate::wire::Wire;
 use crate::{Count, Counters, LinkUsage, NodeId, Signals, SizeUnit};
@@ -44,6 +45,7 @@ pub(crate) enum Role<Q> {
     Wire(Box<Wire>),
     Impairment(Box<Impairment>),
     F1(Box<F1>),
+    Light(Box<Light>),
     Exit,
 }
 
@@ -90,6 +92,13 @@ impl<Q> Role<Q> {
         match self {
             Role::Delay(held) => held,
             other => other.is_not("delay"),
+        }
+    }
+    #[track_caller]
+    pub(crate) fn light_mut(&mut self) -> &mut Light {
+        match self {
+            Role::Light(held) => held,
+            other => other.is_not("light load"),
         }
     }
     #[track_caller]
@@ -151,6 +160,7 @@ impl<Q> Role<Q> {
             Role::Wire(_) => "wire",
             Role::Impairment(_) => "impairment",
             Role::F1(_) => "F1",
+            Role::Light(_) => "light load",
             Role::Exit => "exit",
         }
     }
@@ -440,6 +450,7 @@ impl<Q: Qdisc> Node<Q> {
             Role::Wire(wire) => wire.schedule.inside(),
             Role::Impairment(impairment) => impairment.schedule.inside(),
             Role::F1(f1) => f1.schedule.inside(),
+            Role::Light(light) => light.schedule.inside(),
             Role::Classifier(_) | Role::Gate(_) | Role::Exit => Count::default(),
         }
     }

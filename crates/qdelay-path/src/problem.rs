@@ -85,6 +85,10 @@ pub enum BuildProblem {
     },
     /// F1-U without the queue of a bearer of a cell behind it, of which it is the only input.
     NoBearerBehind,
+    /// A light load that is not followed by a queue in front of a link.
+    NoLinkBehind,
+    /// Its link has a light load, or would get one while the path runs.
+    LightFixed,
     /// It is given no opportunity ever: no packet in a period, or a period of no time.
     NoOpportunity,
     /// A quantum of no bytes.
@@ -178,6 +182,10 @@ impl fmt::Display for BuildProblem {
             BuildProblem::NoBearerBehind => f.write_str(
                 "it is F1-U; expected a queue in front of a cell behind it, into which nothing else leads",
             ),
+            BuildProblem::NoLinkBehind => {
+                f.write_str("it is a light load; expected a queue behind it, and a link behind that")
+            }
+            BuildProblem::LightFixed => write!(f, "its link replays two loads, and {}", crate::light::FIXED),
             BuildProblem::NoOpportunity => f.write_str(
                 "it never has an opportunity; expected at least one packet in a period above zero",
             ),

@@ -11,6 +11,7 @@ mod f1;
 mod gates;
 mod hops;
 mod impairments;
+mod light;
 mod observers;
 mod oracles;
 mod pdu_sets;

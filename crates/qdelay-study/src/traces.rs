@@ -13,6 +13,7 @@ pub mod delay;
 mod guessing;
 mod library;
 mod packed;
+mod two_loads;
 pub mod window;
 
 use crate::InputError;
@@ -115,7 +116,8 @@ pub fn load_with_notes(name: &OsStr, format: &Format) -> Result<(Trace, Vec<Stri
     };
     let format = &window.format_or(format).map_err(fail)?;
     let cut = |read: Result<(Trace, Vec<String>), ReadError>| {
-        let (trace, notes) = read.map_err(|error| fail(error.message()))?;
+        let (trace, mut notes) = read.map_err(|error| fail(error.message()))?;
+        notes.extend(two_loads::note(window.arguments()));
         Ok((window.cut(trace).map_err(fail)?, notes))
     };
     let path = Path::new(name);

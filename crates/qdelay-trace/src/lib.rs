@@ -7,6 +7,7 @@
 //! * [`convert`]: from rates to opportunities and back.
 //! * [`info`]: the statistics of a trace.
 //! * [`synth`]: cellular-like traces made from a seed.
+//! * [`trains`]: recorded packet trains, for the replay of two loads.
 //! * [`shipped`]: synthetic traces that are part of the program.
 //!
 //! Nothing here opens files: the caller feeds their bytes to the parsers. Memory is bounded by limits that errors name.
@@ -38,6 +39,7 @@ pub mod rates;
 pub mod schedule;
 pub mod shipped;
 pub mod synth;
+pub mod trains;
 mod window;
 
 pub use capacity::CapacitySteps;
@@ -50,3 +52,4 @@ pub use lines::{Body, LineParser};
 pub use rates::{RateCursor, RateStep, RateSteps};
 pub use schedule::{Cursor, OPPORTUNITY_BYTES, Opportunities, Schedule, ScheduleBuilder};
 pub use shipped::SHIPPED;
+pub use trains::{SizeDelays, Trains};

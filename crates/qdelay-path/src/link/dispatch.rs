@@ -26,6 +26,9 @@ macro_rules! delegate {
             fn opportunities(&self) -> Option<&TraceLink> {
                 match self { $($Any::$Variant(link) => link.opportunities()),+ }
             }
+            fn light(&self) -> Option<LightLoad> {
+                match self { $($Any::$Variant(link) => link.light()),+ }
+            }
             fn begin_at(&mut self, begin: Time) {
                 match self { $($Any::$Variant(link) => link.begin_at(begin)),+ }
             }

@@ -24,6 +24,7 @@ mod uplink;
 pub use component::{is_rate, parse_link};
 pub use parameters::OVERHEAD;
 
+use crate::light::LightLoad;
 use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_core::{Rate, Span, Time};
@@ -66,6 +67,11 @@ pub trait LinkModel {
 
     /// The opportunities that it sends by, where they are known beforehand.
     fn opportunities(&self) -> Option<&TraceLink> {
+        None
+    }
+
+    /// The light load in front of its queue, where it replays the heavy one of two.
+    fn light(&self) -> Option<LightLoad> {
         None
     }
 

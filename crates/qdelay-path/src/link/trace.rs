@@ -1,6 +1,6 @@
 //! A link that sends when a recorded trace says it could (mahimahi, `src/frontend/link_queue.cc`: `rationalize`).
 //!
-//! Every opportunity carries up to 1504 bytes. A packet counts its IP bytes and `overhead` (4 for the header of a TUN
+//! Every opportunity carries up to 1504 bytes, or as many as [`TraceLink::with_slots`] is given. A packet counts its IP bytes and `overhead` (4 for the header of a TUN
 //! device, so that a full packet of 1500 bytes fills one opportunity). What an opportunity has left over goes to the next
 //! packet in the queue; what a packet lacks is carried by the next opportunity. A packet leaves with its last byte. An
 //! opportunity that finds nothing queued is wasted, and one at the very time of an arrival comes first: it cannot
@@ -19,6 +19,7 @@
 //!   clock rounded down to that millisecond.
 
 use super::{LinkModel, Slotted};
+use crate::light::{LightLoad, LightSpec};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use qdelay_core::{Span, Time};
@@ -60,7 +61,10 @@ impl Table {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceLink {
     table: Arc<Table>,
+    /// The recording of the light load, where the trace is that of the heavy load.
+    light: Option<Arc<LightSpec>>,
     repeat: bool,
+    slot_bytes: u16,
     overhead_bytes: u32,
     /// When the schedule begins, in nanoseconds since the run began; below 0 where the run begins in its middle.
     begin: i64,
@@ -80,7 +84,30 @@ impl TraceLink {
     pub fn new(schedule: &Schedule, overhead_bytes: u32, repeat: bool) -> TraceLink {
         let table = Arc::new(Table::new(schedule));
         let left = table.through(1);
-        TraceLink { table, repeat, overhead_bytes, begin: 0, before: 0, base_ms: 0, entry: 0, left }
+        let slot_bytes = OPPORTUNITY_BYTES as u16;
+        TraceLink {
+            table,
+            light: None,
+            repeat,
+            slot_bytes,
+            overhead_bytes,
+            begin: 0,
+            before: 0,
+            base_ms: 0,
+            entry: 0,
+            left,
+        }
+    }
+    /// The same link with opportunities of `slot_bytes`, which are not 0.
+    #[must_use]
+    pub fn with_slots(self, slot_bytes: u16) -> TraceLink {
+        debug_assert!(slot_bytes > 0, "an opportunity carries something");
+        TraceLink { slot_bytes, ..self }
+    }
+    /// The same link behind the replay of a light load.
+    #[must_use]
+    pub fn with_light(self, light: LightSpec) -> TraceLink {
+        TraceLink { light: Some(Arc::new(light)), ..self }
     }
     /// The time of the next opportunity; [`Time::NEVER`] after the last.
     #[inline]
@@ -156,13 +183,13 @@ impl Slotted for TraceLink {
     }
     #[inline]
     fn slot_bytes(&self) -> u64 {
-        OPPORTUNITY_BYTES
+        u64::from(self.slot_bytes)
     }
     /// The unused bytes are wasted, because the queue is empty.
     #[inline]
     fn sent(&mut self, _: Time, sent: u64, _: u64) -> Time {
         self.burn();
-        if sent < OPPORTUNITY_BYTES { Time::NEVER } else { self.next() }
+        if sent < u64::from(self.slot_bytes) { Time::NEVER } else { self.next() }
     }
     /// A trace is the capacity of the link, used or not.
     fn tells_while_leaving(&self) -> bool {
@@ -176,10 +203,18 @@ impl LinkModel for TraceLink {
         self.overhead_bytes
     }
     fn offered_bytes(&self, now: Time) -> u64 {
-        self.count_to(now).saturating_mul(OPPORTUNITY_BYTES)
+        self.count_to(now).saturating_mul(u64::from(self.slot_bytes))
     }
     fn opportunities(&self) -> Option<&TraceLink> {
         Some(self)
+    }
+    fn light(&self) -> Option<LightLoad> {
+        Some(LightLoad {
+            spec: self.light.clone()?,
+            slot_bytes: u32::from(self.slot_bytes),
+            overhead_bytes: self.overhead_bytes,
+            place: Span::from_nanos(self.begin.min(0).unsigned_abs()),
+        })
     }
     fn begin_at(&mut self, begin: Time) {
         self.begin = i64::try_from(begin.as_nanos()).unwrap_or(i64::MAX);

@@ -4,6 +4,7 @@ mod bearers;
 mod cells;
 mod f1;
 mod gates;
+mod light;
 mod links;
 mod queues;
 mod replace;
@@ -77,6 +78,11 @@ pub enum PathError {
         /// The node.
         node: NodeId,
     },
+    /// A link with a light load was to be put in or taken out.
+    Light {
+        /// The node.
+        node: NodeId,
+    },
 }
 
 impl fmt::Display for PathError {
@@ -102,6 +108,9 @@ impl fmt::Display for PathError {
             }
             PathError::Loss { node } => {
                 write!(f, "the loss of node {} is not a probability; expected 0 to 1", node.0)
+            }
+            PathError::Light { node } => {
+                write!(f, "the link of node {} replays two loads, and {}", node.0, crate::light::FIXED)
             }
         }
     }
@@ -138,7 +147,7 @@ impl<Q: Qdisc> Path<Q> {
         let has_deadlines = |index: u32| match role(index) {
             Role::Queue(queue) => queue.has_timer,
             Role::Gate(_) | Role::Link(_) | Role::Cell(_) | Role::Leaving(_) | Role::Delay(_) => true,
-            Role::Wire(_) | Role::Impairment(_) | Role::F1(_) => true,
+            Role::Wire(_) | Role::Impairment(_) | Role::F1(_) | Role::Light(_) => true,
             Role::Classifier(_) | Role::Exit => false,
         };
         let is_ahead = |index: u32| match role(index) {
@@ -152,6 +161,7 @@ impl<Q: Qdisc> Path<Q> {
             | Role::Wire(_)
             | Role::Impairment(_)
             | Role::F1(_)
+            | Role::Light(_)
             | Role::Exit => false,
         };
         let ahead = self.along.iter().rev().copied().filter(|&index| is_ahead(index));

@@ -196,6 +196,7 @@ impl<Q: Qdisc> Path<Q> {
             | Role::Wire(_)
             | Role::Impairment(_)
             | Role::F1(_)
+            | Role::Light(_)
             | Role::Exit) => other.is_not("gate, link or cell"),
         }
     }

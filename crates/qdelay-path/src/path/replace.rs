@@ -84,7 +84,7 @@ impl<Q: Qdisc> Path<Q> {
     /// Puts another link in the place of `node` at `now`, after everything that is due by then.
     ///
     /// # Errors
-    /// `now` is before the time of an earlier call, or the node is no link.
+    /// `now` is before the time of an earlier call, the node is no link, or one of both links has a light load.
     pub fn replace_link<O: Observer>(
         &mut self,
         now: Time,
@@ -93,6 +93,13 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Result<(), PathError> {
         self.require(node, "link", |role| matches!(role, Role::Link(_) | Role::Leaving(_)))?;
+        let is_behind_light = self.nodes.iter().any(|other| match &other.role {
+            Role::Light(light) => self.nodes[light.next.index()].role.queue().puller == node,
+            _ => false,
+        });
+        if is_behind_light || link.light().is_some() {
+            return Err(PathError::Light { node });
+        }
         self.poll(now, observer)?;
         // The old link keeps the node until the end of its transmission: a packet on the line cannot change its rate.
         link.begin_at(now);

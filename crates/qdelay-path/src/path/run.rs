@@ -101,6 +101,7 @@ impl<Q: Qdisc> Path<Q> {
             Role::Leaving(_) => return self.run_leaving(id, now, observer),
             Role::Queue(_) => return self.run_timer(id, now, observer),
             Role::F1(_) => return self.run_f1(id, now, observer),
+            Role::Light(_) => return self.run_light(id, now, observer),
             other @ (Role::Classifier(_) | Role::Exit) => other.is_not("node with deadlines"),
         };
         node.counters.forwarded.add(&packet);
@@ -195,6 +196,12 @@ impl<Q: Qdisc> Path<Q> {
                     OverF1::Lost => return self.discard(to, &packet, now, DropReason::LOSS, observer),
                     OverF1::Through => return self.arrive_over_f1(to, packet, now, observer),
                 },
+                Role::Light(light) => {
+                    if let Some(leave) = light.enter(now, &packet) {
+                        self.deadlines.set(to.index(), leave);
+                    }
+                    return;
+                }
                 Role::Exit => {
                     observer.delivered(now, to, &packet);
                     node.counters.forwarded.add(&packet);

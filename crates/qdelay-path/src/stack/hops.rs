@@ -71,8 +71,9 @@ pub(super) fn add(
             entry = stack.add(Place::Elsewhere, &delay, NodeSpec::Delay(delayed));
         }
         stack.chain_to(&[&queue, &link], entry);
-        entry = stack.add(Place::Hop, &queue, NodeSpec::Queue(AnyQdisc::build(&hop.qdisc)?));
-        nodes.push([entry, stack.add(Place::HopLink, &link, NodeSpec::link(hop.link.0.clone()))]);
+        let queue = stack.add(Place::Hop, &queue, NodeSpec::Queue(AnyQdisc::build(&hop.qdisc)?));
+        nodes.push([queue, stack.add(Place::HopLink, &link, NodeSpec::link(hop.link.0.clone()))]);
+        entry = stack.add_light(&hop.link, &format!("hop-light/{}", hop.name), queue);
     }
     nodes.reverse();
     Ok((entry, nodes))

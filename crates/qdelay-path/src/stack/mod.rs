@@ -2,7 +2,7 @@
 //! other.
 //!
 //! ```text
-//! flow i -> [access-i] -+-> [hops] -> bottleneck -> link -> (by flow) -> [delay-down-i] -> receiver-side exit
+//! flow i -> [access-i] -+-> [hops] -> [light] -> bottleneck -> link -> (by flow) -> [delay-down-i] -> receiver-side exit
 //!                       |
 //! sender-side exit <- delay-up-i <- [uplink-link <- uplink] <- [return-access-i] <- acknowledgements
 //! ```
@@ -10,6 +10,8 @@
 //! Access links are wires, and one of acknowledgements that meets no others on its way has the delay in it.
 //!
 //! A node for loss, reordering and duplication, where there is any, stands in front of the delay of its direction.
+//!
+//! A light load stands in front of the queue of a link that replays two loads.
 //!
 //! [Hops](HopSpec) are links in series that all flows cross before they come to the bottleneck. Where the bottleneck is a
 //! [cell](CellScenario), its nodes stand in place of the bottleneck and the link, and every UE has an
@@ -30,8 +32,8 @@ pub use nodes::Place;
 
 use crate::delay::Part;
 use crate::{
-    AnyLink, BuildError, Curve, DelaySpec, Impairments, Key, NodeId, NodeSpec, Path, PathBuilder, Rules,
-    WireSpec,
+    AnyLink, BuildError, Curve, DelaySpec, Impairments, Key, LinkModel, NodeId, NodeSpec, Path, PathBuilder,
+    Rules, WireSpec,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -254,6 +256,16 @@ impl Stack {
         let to = self.builder.name_of(to).to_string();
         self.chain(&[names, &[&to]].concat());
     }
+    /// The light load of `link` in front of its `queue`, where it has one; returns the node that packets enter by.
+    fn add_light(&mut self, link: &LinkSpec, name: &str, queue: NodeId) -> NodeId {
+        let Some(load) = link.0.light() else { return queue };
+        self.chain_to(&[name], queue);
+        // It belongs to the direction of its queue.
+        let is_back = self.is_back[queue.index()];
+        let node = self.add(Place::Elsewhere, name, NodeSpec::Light(load));
+        self.is_back[node.index()] = is_back;
+        node
+    }
     fn change(&mut self, change: impl FnOnce(PathBuilder) -> PathBuilder) {
         self.builder = change(core::mem::take(&mut self.builder));
     }
@@ -332,9 +344,10 @@ impl Dumbbell<'_> {
             Bottleneck::Link { qdisc, link } => {
                 let qdisc = NodeSpec::Queue(AnyQdisc::build(qdisc)?);
                 let queue = stack.add(Place::Bottleneck, "bottleneck", qdisc);
+                let entry = stack.add_light(link, "light", queue);
                 let link = stack.add(Place::Link, "link", NodeSpec::link(link.0.clone()));
                 stack.chain(&["bottleneck", "link"]);
-                Ok((queue, queue, link))
+                Ok((entry, queue, link))
             }
             Bottleneck::Cell(spec) => {
                 let (entry, cell) = nodes::add(stack, spec, self.key(), self.flows)?;
@@ -361,21 +374,21 @@ impl Dumbbell<'_> {
             Some(cell) => cell.ues.iter().map(|ue| format!("/{}", ue.name)).collect(),
             None => vec![String::new()],
         };
-        let mut uplinks = Vec::new();
+        let (mut entries, mut uplinks) = (Vec::new(), Vec::new());
         for ue in ues {
-            let (queue, link) = (format!("uplink{ue}"), format!("uplink-link{ue}"));
+            let queue = format!("uplink{ue}");
             // UEs share no uplink here: each has a queue and a link of its own.
-            stack.chain(&[&queue, &link, behind]);
+            stack.chain(&[&queue, &format!("uplink-link{ue}"), behind]);
             let qdisc = match &uplink.qdisc {
                 Some(qdisc) => AnyQdisc::build(qdisc)?,
                 None => tail_drop(&format!("taildrop:limit={}", uplink.limit))?,
             };
-            uplinks.push([
-                stack.add_back(Place::Uplink, &queue, NodeSpec::Queue(qdisc)),
-                stack.add_back(Place::UplinkLink, &link, NodeSpec::link(uplink.link.0.clone())),
-            ]);
+            let queue = stack.add_back(Place::Uplink, &queue, NodeSpec::Queue(qdisc));
+            entries.push(stack.add_light(&uplink.link, &format!("uplink-light{ue}"), queue));
+            let link = NodeSpec::link(uplink.link.0.clone());
+            uplinks.push([queue, stack.add_back(Place::UplinkLink, &format!("uplink-link{ue}"), link)]);
         }
-        Ok((uplinks.iter().map(|[queue, _]| *queue).collect(), uplinks))
+        Ok((entries, uplinks))
     }
 
     /// The part of the base round trip that is behind the uplink, where it does not change over time.

@@ -9,7 +9,7 @@ use super::values::{Bins, Direction, Loss, Percent, Uplink};
 use crate::traces::delay::{BuiltDelay, Extent};
 use qdelay_config::{Fault, OrNone, Setting};
 use qdelay_core::{Random, Rate, Span};
-use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LossModel};
+use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
 use qdelay_sim::{
     Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
 };
@@ -96,12 +96,27 @@ impl Tables {
                 Bottleneck::Link { qdisc: path.qdisc()?, link: LinkSpec(path.link_below(sources)?) }
             }
         };
+        let (uplink, hops) = (self.uplink(sources)?, self.hops(sources)?);
+        // Two loads have base delays of their own, to which a default would be added without a word.
+        let down = bottleneck.as_link().map(|(_, link)| link);
+        let has_light = |link: &LinkSpec| link.0.light().is_some();
+        let is_of_two_loads = down
+            .into_iter()
+            .chain(uplink.as_ref().map(|uplink| &uplink.link))
+            .chain(hops.iter().map(|hop| &hop.link))
+            .any(has_light);
+        if is_of_two_loads && !self.path.rtt.is_given() {
+            return Err(self.path.rtt.fault(
+                "not given, and the recording of light load has the base delay of its direction; expected what is beyond the recording, \
+                such as \"1us\"",
+            ));
+        }
         let rtt = sources.delay(self.path.rtt.value(), Extent::RoundTrip);
         let rtt = rtt.and_then(BuiltDelay::round_trip).map_err(|message| self.path.rtt.fault(message))?;
         Ok(Scenario {
-            hops: self.hops(sources)?,
+            hops,
             bottleneck,
-            uplink: self.uplink(sources)?,
+            uplink,
             base_rtt: rtt.least,
             rtt_curve: rtt.curve,
             jitter: self.path.jitter.get(),

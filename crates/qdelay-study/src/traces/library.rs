@@ -2,8 +2,9 @@
 
 use super::channel::{self, FileChannel};
 use super::delay::{self, BuiltDelay, Delay, Extent};
+use super::two_loads::{self, Files};
 use super::window::Window;
-use super::{Format, TraceUsed, find_shipped, link, read_with_digest, unreadable};
+use super::{Format, TraceUsed, find_shipped, read_with_digest, unreadable};
 use crate::links;
 use crate::scenario::build_link;
 use qdelay_core::component::Arguments;
@@ -78,6 +79,8 @@ pub struct Library {
     channels: Mutex<BTreeMap<ChannelKey, Result<FoundChannel, String>>>,
     links: Mutex<BTreeMap<String, Result<AnyLink, String>>>,
     delays: Mutex<BTreeMap<DelayKey, Result<FoundDelay, String>>>,
+    /// Files that a trace needs beside itself.
+    beside_traces: Mutex<BTreeMap<String, TraceUsed>>,
 }
 
 impl Library {
@@ -243,7 +246,8 @@ impl Library {
         let channels = channels.values().flatten().map(|found| (found.name.clone(), found.used.clone()));
         let delays = lock(&self.delays);
         let delays = delays.values().flatten().filter_map(|found| found.name.clone().zip(found.used.clone()));
-        channels.chain(traces).chain(delays).collect()
+        let beside = lock(&self.beside_traces).clone();
+        channels.chain(traces).chain(delays).chain(beside).collect()
     }
 
     /// Registers `link` as the trace `name`, starting over at its end if `repeat`.
@@ -307,7 +311,7 @@ impl Library {
         let format = window.format_or(&given)?;
         let read = |input: &mut dyn Read, format: &Format, substitute_for: Option<&str>| {
             let (trace, digest) = read_with_digest(input, format)?;
-            let link = link(&window.cut(trace)?, repeat);
+            let link = two_loads::build(window.arguments(), &window.cut(trace)?, repeat, self)?;
             Ok((
                 link,
                 TraceUsed {
@@ -393,6 +397,19 @@ impl Library {
     }
 }
 
+impl Files for Library {
+    fn with_file<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&mut dyn Read) -> Result<(T, u64), String>,
+    ) -> Result<T, String> {
+        let (found, digest) = self.with_found(name, read)?.ok_or_else(|| self.nowhere(name))?;
+        let used = TraceUsed { digest: format!("{digest:016x}"), substitute_for: None };
+        lock(&self.beside_traces).insert(name.to_string(), used);
+        Ok(found)
+    }
+}
+
 /// The file or trace that `name` is a window of.
 pub fn file_of(name: &str) -> &str {
     Window::split(name).map_or(name, |(file, _)| file)
@@ -445,6 +462,40 @@ mod tests {
         assert!(library.has_trace("t.csv:format=[csv:r]") && library.has_trace("t.csv:format=[csv:q]"));
         let error = library.link_or_trace("t.csv", true).unwrap_err();
         assert!(error.ends_with("as in FILE:format=[csv:column=NAME]"), "{error}");
+    }
+
+    /// Two loads: the trace, and what stands beside it.
+    #[test]
+    fn a_trace_has_a_light_load_beside_it() {
+        let library = Library::new()
+            .with_contents("heavy", &b"5\n10\n"[..])
+            .with_contents("light", &b"0 20 0 1\n500 30 0 2\n1000 20 0\n"[..])
+            .with_contents("sizes", &b"100 -1\n1400 0\n"[..])
+            .with_contents("rates", &b"0 10\n1 20\n"[..]);
+        let build = |text: &str| library.trace(text, None, true, None).map(|found| found.link);
+        let whole = build("heavy:light=light:light_sizes=sizes:light_pause=5ms:light_beyond=base").unwrap();
+        let load = whole.light().unwrap();
+        assert_eq!((load.slot_bytes, load.overhead_bytes), (1400, 4));
+        assert_eq!((load.spec.pause, load.spec.beyond_recorded), (qdelay_core::Span::from_millis(5), false));
+        assert_eq!(load.spec.sizes.as_ref().unwrap().at(100), -1_000_000);
+        assert!(build("heavy").unwrap().light().is_none());
+        assert!(build("heavy:light=[light]:bytes=1504").unwrap().light().unwrap().slot_bytes == 1504);
+        let part = build("heavy:light=light:from=0s:for=5ms").unwrap().light().unwrap();
+        assert_eq!(part.spec.trains.period(), qdelay_core::Span::from_millis(5));
+        let used = library.used();
+        assert_eq!(used["light"].digest.len(), 16);
+        for (text, expected) in [
+            ("heavy:light_pause=1ms", "light_pause without light; expected light=FILE"),
+            ("heavy:light=nowhere", "no trace 'nowhere'"),
+            ("heavy:light=heavy", "heavy: line 1"),
+            ("heavy:light=light:scale=2", "scale with light"),
+            ("rates:light=light", "qdelay trace convert"),
+            ("rates:bytes=1400", "a trace of opportunities"),
+            ("heavy:light=light:light_sizes=light", "light: line 1"),
+        ] {
+            let error = build(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! Window, scale and format of a trace: `NAME:from=60s:for=120s:scale=0.5:format=[csv:rate:time=t]`.
+//! Window, scale, format and replay of a trace: `NAME:from=60s:for=120s:scale=0.5:format=[csv:rate:time=t]`.
 
 use super::Format;
+use super::two_loads::{BEYOND, BYTES, LIGHT, PAUSE, SIZES};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, without_brackets};
 use qdelay_trace::format::{self, Trace};
@@ -22,9 +23,19 @@ pub(super) const FORMAT: Typed<Option<&str>> = Typed::new(
 pub static COMPONENT: Component = Component::new(
     Kind::Format,
     "trace",
-    "a window of a trace, its capacity scaled, or its format: NAME:from=60s:for=120s:format=[csv:rate]",
+    "a window of a trace, its capacity scaled, its format, or its replay: NAME:from=60s:for=120s:format=[csv:rate]",
 )
-.with(&[FROM.parameter(), FOR.parameter(), SCALE.parameter(), FORMAT.parameter()]);
+.with(&[
+    FROM.parameter(),
+    FOR.parameter(),
+    SCALE.parameter(),
+    FORMAT.parameter(),
+    BYTES.parameter(),
+    LIGHT.parameter(),
+    SIZES.parameter(),
+    PAUSE.parameter(),
+    BEYOND.parameter(),
+]);
 
 /// The window of a trace; by default the whole trace.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +82,11 @@ impl Window {
             Some(format) => Ok(format),
             None => Ok(other.clone()),
         }
+    }
+
+    /// The keys behind the name, if there are any.
+    pub(super) fn arguments(&self) -> Option<&Arguments> {
+        self.0.as_ref()
     }
 
     /// Cuts the window out of `trace`.
