@@ -10,7 +10,9 @@
 //!
 //! Source: the program (`src/frontend/cellular_queue.cc`; the paper was not at hand). Differences from it:
 //!
-//! * Times are exact. The program's arrivals, base delays and delays by size are whole milliseconds.
+//! * The program's times are whole milliseconds, and so are the times here by which a packet belongs to a train and takes its opportunities: packets
+//!   of the same millisecond are one burst. When a packet leaves is exact here: its own arrival, or that of the first of its train, and a base delay
+//!   with fractions.
 //! * The recording begins with the run; the program's begins with the first packet.
 //! * A packet larger than an opportunity takes as many as it needs; the program ends at one above 1400 bytes.
 //! * The program takes the longer of the two times beyond the end of a train; `beyond=base` is not in it.
@@ -62,17 +64,41 @@ pub(crate) struct Light {
     load: LightLoad,
     /// The present train.
     train: Option<Train>,
-    /// The end of the last packet by its train, and with its delay by size and in order.
+    /// The end of the last packet by its train.
     trained: Time,
-    last: Time,
+    /// The end of the last packet, with its delay by size and in order.
+    last: Moment,
 }
+
+/// A time, and the same in the whole milliseconds of the program.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    exact: Time,
+    whole: Time,
+}
+
+impl Moment {
+    const ZERO: Moment = Moment { exact: Time::ZERO, whole: Time::ZERO };
+
+    fn new(now: Time) -> Moment {
+        Moment { exact: now, whole: Time::from_nanos(now.as_nanos() / NANOS_PER_MS * NANOS_PER_MS) }
+    }
+    fn plus(self, exact: Span, whole: Span) -> Moment {
+        Moment { exact: self.exact + exact, whole: self.whole + whole }
+    }
+}
+
+/// Nanoseconds of a millisecond.
+const NANOS_PER_MS: u64 = 1_000_000;
 
 /// A train on its way.
 #[derive(Clone, Copy, Debug)]
 struct Train {
     index: usize,
     base: Span,
-    began: Time,
+    /// The base delay in whole milliseconds.
+    whole_base: Span,
+    began: Moment,
     /// The opportunity of the last packet, and the bytes that it has left.
     opportunity: usize,
     left: u64,
@@ -81,36 +107,40 @@ struct Train {
 impl Light {
     pub(crate) fn new(load: LightLoad, next: NodeId) -> Light {
         let (schedule, in_train) = (Schedule::default(), VecDeque::new());
-        Light { next, schedule, in_train, load, train: None, trained: Time::ZERO, last: Time::ZERO }
+        Light { next, schedule, in_train, load, train: None, trained: Time::ZERO, last: Moment::ZERO }
     }
 
     /// Takes a packet in; returns its end if it is the first that waits.
     pub(crate) fn enter(&mut self, now: Time, packet: &Packet) -> Option<Time> {
         let spec = &*self.load.spec;
         let bytes = packet.bytes.saturating_add(self.load.overhead_bytes);
-        let (leave, mut in_train) = match &mut self.train {
-            Some(train) if now + train.base <= self.trained + spec.pause => {
-                train.follow(now, bytes, &self.load)
+        let arrival = Moment::new(now);
+        let (mut leave, mut in_train) = match &mut self.train {
+            Some(train) if arrival.whole + train.whole_base <= self.trained + spec.pause => {
+                train.follow(arrival, bytes, &self.load)
             }
             _ => {
-                let train = Train::begin(now, bytes, &self.load);
+                let train = Train::begin(arrival, bytes, &self.load);
                 self.train = Some(train);
-                (now + train.base, true)
+                (arrival.plus(train.base, train.whole_base), true)
             }
         };
-        self.trained = leave;
+        self.trained = leave.whole;
         let by_size = spec.sizes.as_ref().map_or(0, |sizes| sizes.at(bytes));
-        let sized = Time::from_nanos(leave.as_nanos().saturating_add_signed(by_size));
-        let mut leave = if sized >= self.last { sized } else { leave };
-        if leave < self.last {
-            (leave, in_train) = (self.last, false);
+        let later = |time: Time, nanos: i64| Time::from_nanos(time.as_nanos().saturating_add_signed(nanos));
+        let sized = later(leave.whole, whole_ms(by_size));
+        if sized >= self.last.whole {
+            leave = Moment { exact: later(leave.exact, by_size), whole: sized };
         }
-        let leave = leave.max(now);
-        self.last = leave;
+        in_train &= leave.whole >= self.last.whole;
+        self.last = Moment {
+            exact: leave.exact.max(self.last.exact).max(now),
+            whole: leave.whole.max(self.last.whole),
+        };
         let is_first = self.schedule.len() == 0;
-        self.schedule.push(leave, packet);
+        self.schedule.push(self.last.exact, packet);
         self.in_train.push_back(in_train);
-        is_first.then_some(leave)
+        is_first.then_some(self.last.exact)
     }
 
     /// Takes out the packet that goes on, and whether it belongs to a train.
@@ -121,18 +151,19 @@ impl Light {
 
 impl Train {
     /// The train of a first packet of `bytes`.
-    fn begin(now: Time, bytes: u32, load: &LightLoad) -> Train {
+    fn begin(began: Moment, bytes: u32, load: &LightLoad) -> Train {
         let trains = &load.spec.trains;
-        let place = load.place + now.since(Time::ZERO);
+        let place = load.place + began.exact.since(Time::ZERO);
         let index = trains.find(place);
+        let base = trains.base(index, place);
         let (opportunity, left) = whole(bytes, load.slot_bytes);
-        Train { index, base: trains.base(index, place), began: now, opportunity, left }
+        Train { index, base, whole_base: Span::from_millis(base.as_millis()), began, opportunity, left }
     }
 
     /// The end of a further packet, and whether it belongs to the train.
-    fn follow(&mut self, now: Time, bytes: u32, load: &LightLoad) -> (Time, bool) {
+    fn follow(&mut self, arrival: Moment, bytes: u32, load: &LightLoad) -> (Moment, bool) {
         let trains = &load.spec.trains;
-        let (packets, passed) = (trains.packets(self.index), now.since(self.began));
+        let (packets, passed) = (trains.packets(self.index), arrival.whole.since(self.began.whole));
         while self.opportunity < packets && trains.offset(self.index, self.opportunity) < passed {
             (self.opportunity, self.left) = (self.opportunity + 1, u64::from(load.slot_bytes));
         }
@@ -145,11 +176,21 @@ impl Train {
             (self.opportunity, self.left) = (self.opportunity + used + more, left);
         }
         if self.opportunity < packets {
-            return (self.began + self.base + trains.offset(self.index, self.opportunity), true);
+            let offset = trains.offset(self.index, self.opportunity);
+            return (self.began.plus(self.base + offset, self.whole_base + offset), true);
         }
-        let length = trains.offset(self.index, packets - 1);
-        (now + if load.spec.beyond_recorded { self.base.max(length) } else { self.base }, false)
+        let least = match load.spec.beyond_recorded {
+            true => trains.offset(self.index, packets - 1),
+            false => Span::ZERO,
+        };
+        (arrival.plus(self.base.max(least), self.whole_base.max(least)), false)
     }
+}
+
+/// `nanos` in whole milliseconds, rounded to the nearest, halves away from 0.
+fn whole_ms(nanos: i64) -> i64 {
+    const MS: i64 = NANOS_PER_MS as i64;
+    (nanos + nanos.signum() * MS / 2) / MS * MS
 }
 
 /// The opportunities that a packet takes beyond its first, which is unused before, and the bytes that the last one has left.

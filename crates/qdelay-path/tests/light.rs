@@ -55,6 +55,7 @@ impl Case {
             at += match below(8) {
                 0 => below(90 * MS),
                 1..4 => below(3 * MS),
+                4 => below(400),
                 _ => 0,
             };
             packets.push((at, [36, 96, 496, 1396, 1496][below(5) as usize]));
@@ -114,37 +115,43 @@ impl Case {
         (this.1 * MS * 1000 + moved, this.2.iter().map(|ms| ms * MS * 1000).collect())
     }
 
-    /// When each packet leaves the light load, in ns, and whether it belongs to a train.
+    /// When each packet leaves the light load, in ns, and whether it belongs to a train. Decisions are made in whole milliseconds.
     fn light(&self) -> Vec<(i64, bool)> {
         let mut ends: Vec<(i64, bool)> = Vec::new();
         let mut train: Option<Way> = None;
-        let mut trained = 0;
-        for &(at, bytes) in &self.packets {
-            let (at_us, at, bytes) = (at, at * 1000, bytes + 4);
-            let idle = |base: i64| at + base > trained + self.pause * MS * 1000;
-            if train.as_ref().is_none_or(|(_, base, ..)| idle(*base)) {
+        // In whole milliseconds: the end of the last packet by its train, and with all else.
+        let (mut trained, mut last) = (0, 0);
+        for &(at_us, bytes) in &self.packets {
+            let (at, tick, bytes) = (at_us * 1000, at_us / MS, bytes + 4);
+            let ms = |ns: i64| ns / 1_000_000;
+            let begins = train.as_ref().is_none_or(|(_, base, ..)| tick + ms(*base) > trained + self.pause);
+            let (end, whole, is_of_train) = if begins {
                 let (base, offsets) = self.train(at_us);
                 let length = *offsets.last().unwrap();
-                let left = offsets.into_iter().map(|offset| (offset, self.slot)).collect();
+                let mut left = offsets.into_iter().map(|offset| (offset, self.slot)).collect();
+                take(&mut left, bytes, self.slot);
                 train = Some((at, base, left, length));
-                ends.push((0, true));
-                take(&mut train.as_mut().unwrap().2, bytes, self.slot);
-                trained = at + base;
+                (at + base, tick + ms(base), true)
             } else {
                 let (began, base, left, length) = train.as_mut().unwrap();
-                left.retain(|(offset, _)| *began + offset >= at);
-                let (end, in_train) = match take(left, bytes, self.slot) {
-                    Some(offset) => (*began + *base + offset, true),
-                    None => (at + if self.recorded { (*base).max(*length) } else { *base }, false),
-                };
-                ends.push((0, in_train));
-                trained = end;
-            }
-            let before = if ends.len() > 1 { ends[ends.len() - 2].0 } else { 0 };
-            let entry = ends.last_mut().unwrap();
-            let sized = (trained + self.by_size(bytes)).max(0);
-            let wanted = if sized >= before { sized } else { trained };
-            *entry = (wanted.max(before).max(at), entry.1 && wanted >= before);
+                left.retain(|(offset, _)| ms(*began) + ms(*offset) >= tick);
+                match take(left, bytes, self.slot) {
+                    Some(offset) => (*began + *base + offset, ms(*began) + ms(*base) + ms(offset), true),
+                    None => {
+                        let least = if self.recorded { *length } else { 0 };
+                        (at + least.max(*base), tick + ms(least).max(ms(*base)), false)
+                    }
+                }
+            };
+            trained = whole;
+            let by_size = self.by_size(bytes);
+            let rounded = (by_size as f64 / 1e6).round() as i64;
+            // A run has no time before its beginning.
+            let sized = (whole + rounded).max(0);
+            let (end, whole) = if sized >= last { (end + by_size, sized) } else { (end, whole) };
+            let before = ends.last().map_or(0, |end| end.0);
+            ends.push((end.max(before).max(at), is_of_train && whole >= last));
+            last = last.max(whole);
         }
         ends
     }
