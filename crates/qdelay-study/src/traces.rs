@@ -9,11 +9,14 @@
 //! A [`Library`] finds traces for scenarios: it searches several places, and reads each file once.
 
 pub mod channel;
+mod contents;
 pub mod delay;
 mod guessing;
 mod library;
+mod opening;
 mod packed;
 mod two_loads;
+mod utf16;
 pub mod window;
 
 use crate::InputError;
@@ -217,7 +220,7 @@ impl From<TraceError> for ReadError {
 
 fn read(input: &mut dyn Read, format: &Format) -> Result<(Trace, Vec<String>), ReadError> {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut input = packed::text(input).map_err(ReadError::Io)?;
+    let mut input = contents::text(input).map_err(ReadError::Io)?;
     let mut filled = fill(&mut input, &mut chunk).map_err(ReadError::Io)?;
     let mut parser = format.parser(&chunk[..filled])?;
     while filled > 0 {

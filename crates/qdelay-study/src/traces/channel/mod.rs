@@ -9,7 +9,7 @@ mod trace;
 pub use trace::from_link_trace;
 
 use super::window::{FOR, FROM};
-use super::{CHUNK_BYTES, Digesting, FNV_BASIS, fill, packed, unreadable};
+use super::{CHUNK_BYTES, Digesting, FNV_BASIS, contents, fill, unreadable};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Typed};
 use qdelay_ran::radio::Channel;
@@ -97,7 +97,7 @@ pub(super) fn parse<B: Body>(
 ) -> Result<(B::Trace, u64), String> {
     let mut input = Digesting { input, digest: FNV_BASIS };
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut text = packed::text(&mut input).map_err(|error| unreadable(&error))?;
+    let mut text = contents::text(&mut input).map_err(|error| unreadable(&error))?;
     loop {
         let filled = fill(&mut text, &mut chunk).map_err(|error| unreadable(&error))?;
         if filled == 0 {
