@@ -16,11 +16,14 @@ mod library;
 mod opening;
 mod packed;
 mod two_loads;
+#[cfg(feature = "engine")]
+mod parquet;
 mod utf16;
 pub mod window;
 
 use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
+use contents::Contents;
 pub use guessing::guess;
 pub use library::{FoundChannel, FoundTrace, Library, file_of};
 use qdelay_core::component::Arguments;
@@ -187,7 +190,7 @@ pub(crate) fn find_shipped(name: &str) -> Option<&'static [u8]> {
 /// Reason why a trace was not read.
 enum ReadError {
     Io(io::Error),
-    Trace(TraceError),
+    Trace(String),
     /// The requested format is invalid.
     Format(String),
     /// The file is a known kind of file that is not a text trace.
@@ -200,8 +203,7 @@ impl ReadError {
     fn message(&self) -> String {
         match self {
             ReadError::Io(error) => unreadable(error),
-            ReadError::Trace(error) => error.to_string(),
-            ReadError::Format(message) => message.clone(),
+            ReadError::Trace(message) | ReadError::Format(message) => message.clone(),
             ReadError::Foreign(what) => format!("is {what}"),
             ReadError::Unsaid(format::Format { begins, usage, .. }) => {
                 format!(
@@ -212,22 +214,17 @@ impl ReadError {
     }
 }
 
-impl From<TraceError> for ReadError {
-    fn from(error: TraceError) -> Self {
-        ReadError::Trace(error)
-    }
-}
-
 fn read(input: &mut dyn Read, format: &Format) -> Result<(Trace, Vec<String>), ReadError> {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut input = contents::text(input).map_err(ReadError::Io)?;
-    let mut filled = fill(&mut input, &mut chunk).map_err(ReadError::Io)?;
+    let mut contents = Contents::of_file(input).map_err(ReadError::Io)?;
+    let mut filled = fill(&mut contents, &mut chunk).map_err(ReadError::Io)?;
     let mut parser = format.parser(&chunk[..filled])?;
+    let wrong = |contents: &Contents<'_>, error: &TraceError| ReadError::Trace(contents.explain(error));
     while filled > 0 {
-        parser.feed(&chunk[..filled])?;
-        filled = fill(&mut input, &mut chunk).map_err(ReadError::Io)?;
+        parser.feed(&chunk[..filled]).map_err(|error| wrong(&contents, &error))?;
+        filled = fill(&mut contents, &mut chunk).map_err(ReadError::Io)?;
     }
-    Ok(parser.finish_with_notes()?)
+    parser.finish_with_notes().map_err(|error| wrong(&contents, &error))
 }
 
 /// Reads until `chunk` is full or the input ends; returns the number of bytes read.

@@ -1,6 +1,7 @@
 //! A guess at the format of a file: what the file's first 64 kB look like.
 
-use super::{CHUNK_BYTES, contents, fill, find_shipped, unreadable};
+use super::contents::Contents;
+use super::{CHUNK_BYTES, fill, find_shipped, unreadable};
 use crate::InputError;
 use qdelay_trace::format::{self, guess::Guess};
 use std::ffi::OsStr;
@@ -30,6 +31,6 @@ pub fn guess(name: &OsStr) -> Result<Guess, InputError> {
 
 /// Fills `chunk`; returns the number of bytes, and true if they are all of the input.
 fn beginning(input: &mut dyn Read, chunk: &mut [u8]) -> std::io::Result<(usize, bool)> {
-    let filled = fill(&mut contents::text(input)?, chunk)?;
+    let filled = fill(&mut Contents::of_file(input)?, chunk)?;
     Ok((filled, filled < chunk.len()))
 }

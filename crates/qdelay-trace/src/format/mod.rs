@@ -144,7 +144,10 @@ const FOREIGN: [(&[u8], &str); 10] = [
     (b"\xfe\xff", "text in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes a trace of it"),
     (b"{", "JSON; expected a trace in lines of text"),
     (b"[", "JSON; expected a trace in lines of text"),
-    (b"PAR1", "a Parquet file; expected a trace in lines of text"),
+    (
+        b"PAR1",
+        "a Parquet file, which this program cannot read; expected a trace in lines of text, such as the same table as CSV",
+    ),
 ];
 
 /// A description of a file with this beginning, if it is no trace in text form.

@@ -8,8 +8,9 @@ mod trace;
 
 pub use trace::from_link_trace;
 
+use super::contents::Contents;
 use super::window::{FOR, FROM};
-use super::{CHUNK_BYTES, Digesting, FNV_BASIS, contents, fill, unreadable};
+use super::{CHUNK_BYTES, Digesting, FNV_BASIS, fill, unreadable};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Typed};
 use qdelay_ran::radio::Channel;
@@ -97,15 +98,15 @@ pub(super) fn parse<B: Body>(
 ) -> Result<(B::Trace, u64), String> {
     let mut input = Digesting { input, digest: FNV_BASIS };
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut text = contents::text(&mut input).map_err(|error| unreadable(&error))?;
+    let mut contents = Contents::of_file(&mut input).map_err(|error| unreadable(&error))?;
     loop {
-        let filled = fill(&mut text, &mut chunk).map_err(|error| unreadable(&error))?;
+        let filled = fill(&mut contents, &mut chunk).map_err(|error| unreadable(&error))?;
         if filled == 0 {
             break;
         }
-        parser.feed(&chunk[..filled]).map_err(|error| error.to_string())?;
+        parser.feed(&chunk[..filled]).map_err(|error| contents.explain(&error))?;
     }
-    drop(text);
-    let trace = parser.finish().map_err(|error| error.to_string())?;
+    let trace = parser.finish().map_err(|error| contents.explain(&error))?;
+    drop(contents);
     Ok((trace, input.digest))
 }
