@@ -235,6 +235,7 @@ fn csv_takes_mutated_files_with_any_parameters() {
             separator: *u.choose(&[None, Some(separator as u8)])?,
             filters,
             missing: *u.choose(&[Missing::Refuse, Missing::Hold, Missing::Zero, Missing::Skip])?,
+            bin: if u.ratio(1, 4)? { Some(Span::from_millis(u.int_in_range(1..=500)?)) } else { None },
             is_sorted: u.arbitrary()?,
             ..Columns::new("v", times)
         };

@@ -54,6 +54,8 @@ pub struct Columns {
     pub filters: Vec<(String, String)>,
     /// Meaning of a row without a rate.
     pub missing: Missing,
+    /// Intervals over which the bytes of rows are summed, with 0 where there are no rows; `None` if a row lasts until the next.
+    pub bin: Option<Span>,
     /// True if the rows are sorted by time, rather than refused out of order.
     pub is_sorted: bool,
 }
@@ -67,6 +69,12 @@ pub(super) const UNIT: Typed<str> = unit::UNIT.unit(Unit::Choice(UNITS_OF_ROWS))
 pub(super) const EVERY: Typed<Span> = Typed::new("every", "1s", "time between rows").within("1us", "");
 pub(super) const TIME: Typed<Option<&str>> =
     Typed::new("time", "", "name of the column of the time, instead of every");
+pub(super) const BIN: Typed<Option<Span>> = Typed::new(
+    "bin",
+    "",
+    "sum the bytes of rows, such as those of packets, over intervals of this length; with unit=bytes_per_row and time",
+)
+.within("1us", "1h");
 pub(super) const SEPARATOR: Typed<Option<&str>> =
     Typed::new("separator", "", "separator of the fields; default: found in the header")
         .unit(Unit::Choice(&["comma", "semicolon", "tab"]));
@@ -97,6 +105,7 @@ impl Columns {
             separator: None,
             filters: Vec::new(),
             missing: Missing::Refuse,
+            bin: None,
             is_sorted: false,
         }
     }
@@ -110,7 +119,16 @@ impl Columns {
             Some(time) => Times::Column(without_brackets(time).to_string()),
             None => Times::Every(arguments.get(&EVERY)),
         };
+        let bin = arguments.get(&BIN);
+        let is_of_packets = arguments.get(&UNIT) == "bytes_per_row" && matches!(times, Times::Column(_));
+        if bin.is_some() && (!is_of_packets || arguments.is_given(&SAMPLE)) {
+            return Err(
+                "bin sums the bytes of rows; expected unit=bytes_per_row and time with it, and no sample"
+                    .to_string(),
+            );
+        }
         Ok(Columns {
+            bin,
             rate: without_brackets(rate).to_string(),
             unit: RateUnit::named(arguments.get(&UNIT)),
             times,

@@ -12,6 +12,7 @@
 //! | `separator` | of fields; by default the one of comma, semicolon and tab by which the header has the columns. Where it is no comma, a number may have a decimal comma |
 //! | `where` | only rows with these values in these columns |
 //! | `missing` | meaning of a row without a rate: empty, NaN, negative (a counter that was reset) or a word |
+//! | `bin` | the bytes of rows, such as those of packets, are summed over intervals from the first row on; one without rows has 0, and the last one ends the trace |
 //! | `order` | rows in order of time, or sorted here |
 //!
 //! The first row becomes time 0. Rows that share a time (loggers that write more than one a second) are
@@ -34,7 +35,7 @@ use crate::rates::{RateSteps, STEPS_MAX};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use columns::{COLUMN, EVERY, MISSING, ORDER, SEPARATOR, TIME, UNIT, WHERE};
+use columns::{BIN, COLUMN, EVERY, MISSING, ORDER, SEPARATOR, TIME, UNIT, WHERE};
 use csv_core::ReadFieldResult;
 use header::HeaderLine;
 use qdelay_core::component::{Component, Kind};
@@ -64,6 +65,7 @@ pub static FORMAT: Format = Format {
             WHERE.parameter(),
             MISSING.parameter(),
             ORDER.parameter(),
+            BIN.parameter(),
         ])
         .positional("column"),
     usage: "csv:column=NAME",

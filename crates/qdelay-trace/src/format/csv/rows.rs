@@ -9,7 +9,7 @@ use crate::rates::{Interval, Means, RateSteps};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use qdelay_core::Time;
+use qdelay_core::{Span, Time};
 
 /// Number of values that an error lists where no row fits a filter.
 const SEEN_MAX: usize = 8;
@@ -52,6 +52,8 @@ pub(super) struct Rows {
     last: Option<Time>,
     last_text: Vec<u8>,
     row: u64,
+    /// Time of the first row, from which bins count.
+    origin: Option<Time>,
     /// Rows to sort.
     unsorted: Vec<(Time, Option<f64>)>,
     /// Number of rows without a rate.
@@ -83,6 +85,7 @@ impl Rows {
             last: None,
             last_text: Vec::new(),
             row: 0,
+            origin: None,
             unsorted: Vec::new(),
             missing: 0,
             blank: None,
@@ -216,8 +219,23 @@ impl Rows {
         Ok(())
     }
 
+    /// The beginning of the bin that `time` is in. Bins without a row that lie before it have nothing.
+    fn begin_bin(&mut self, time: Time, bin: Span) -> Result<Time, Problem> {
+        let origin = *self.origin.get_or_insert(time);
+        let begin = origin + bin * (time.since(origin).as_nanos() / bin.as_nanos().max(1));
+        match self.means.pending_time() {
+            Some(last) if last + bin < begin => self.means.add(last + bin, 0.0)?,
+            _ => {}
+        }
+        Ok(begin)
+    }
+
     /// Adds a row whose time is not before that of the last one.
     fn place(&mut self, time: Time, rate: Option<f64>) -> Result<(), Problem> {
+        let time = match self.columns.bin {
+            Some(bin) => self.begin_bin(time, bin)?,
+            None => time,
+        };
         if self.blank.is_some_and(|blank| blank != time) {
             self.end_blank()?;
         }
@@ -266,6 +284,11 @@ impl Rows {
         let every = match self.columns.times {
             Times::Every(step) => Some(step * self.row),
             Times::Column(_) => None,
+        };
+        let last = self.means.pending_time();
+        let every = match (self.columns.bin, last, self.origin) {
+            (Some(bin), Some(last), Some(origin)) => Some(last.since(origin) + bin),
+            _ => every,
         };
         let samples = self.means.finish().map_err(at)?;
         let rates = match self.columns.interval {

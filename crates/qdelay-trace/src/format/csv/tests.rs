@@ -261,3 +261,32 @@ fn times_have_their_forms_and_units() {
             .contains("1:00:00 is before 2:00:00")
     );
 }
+
+/// Packets of a capture: the sum of each bin is that of its packets, and a bin without one has nothing.
+#[test]
+fn bytes_of_rows_are_summed_over_bins() {
+    let text = "t,len,to\n10.0,1000,a\n10.05,500,a\n10.0999,40,b\n10.1,250,a\n10.45,125,a\n10.45,125,a\n";
+    let steps = |format: &str| {
+        let arguments = crate::format::parse(format).unwrap();
+        let mut parser = crate::format::parser(&arguments).unwrap();
+        parser.feed(text.as_bytes()).unwrap();
+        let Trace::Rates(rates) = parser.finish().unwrap() else { panic!("rates") };
+        let steps: Vec<(u64, u64)> = rates
+            .steps()
+            .iter()
+            .map(|step| (step.start.as_nanos() / 1_000_000, step.rate.as_bps()))
+            .collect();
+        (steps, rates.period().as_millis())
+    };
+    // Bytes of a bin of 100 ms times 80 are bit/s.
+    let of_a = (vec![(0, 1500 * 80), (100, 250 * 80), (200, 0), (400, 250 * 80)], 500);
+    let words = "csv:len:time=t:unit=bytes_per_row:bin=100ms";
+    assert_eq!(steps(&alloc::format!("{words}:where=to=a")), of_a);
+    assert_eq!(steps(&alloc::format!("{words}:where=to=a:order=sort")), of_a);
+    assert_eq!(steps(words).0[0], (0, 1540 * 80));
+    assert_eq!(steps("csv:len:time=t:unit=bytes_per_row:bin=1s"), (vec![(0, 2040 * 8)], 1000));
+    for bad in ["csv:len:bin=1s", "csv:len:unit=bytes_per_row:bin=1s", "csv:len:time=t:bin=1s"] {
+        let error = crate::format::parse(bad).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("expected unit=bytes_per_row and time"), "{error}");
+    }
+}
