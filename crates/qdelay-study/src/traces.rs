@@ -18,15 +18,17 @@ mod packed;
 mod two_loads;
 #[cfg(feature = "engine")]
 mod parquet;
+pub mod programs;
 mod utf16;
 pub mod window;
 
 use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
 use contents::Contents;
-pub use guessing::guess;
+pub use guessing::{DelaysRead, Guessed, guess};
 pub use library::{FoundChannel, FoundTrace, Library, file_of};
-use qdelay_core::component::Arguments;
+use programs::{FileDelays, Output, Program};
+use qdelay_core::component::{Arguments, ComponentError};
 use qdelay_path::link::RateLink;
 use qdelay_path::{AnyLink, TraceLink};
 pub use qdelay_trace::format::Trace;
@@ -52,26 +54,66 @@ pub fn link(trace: &Trace, repeat: bool) -> AnyLink {
 /// Format of a trace file: given by the user, or detected from the first line.
 #[derive(Clone, Debug, Default)]
 pub struct Format {
-    arguments: Option<Arguments>,
+    given: Option<Given>,
     /// True if a key of a scenario gives the format, rather than an option.
     is_key: bool,
 }
 
-impl From<Arguments> for Format {
-    fn from(arguments: Arguments) -> Format {
-        Format { arguments: Some(arguments), is_key: false }
-    }
+/// A format that the user names.
+#[derive(Clone, Debug)]
+enum Given {
+    /// Lines of text.
+    Text(Arguments),
+    /// The output of a program.
+    Output(Output),
 }
 
 impl Format {
     /// Reads `--trace-format`.
     ///
     /// # Errors
-    /// Errors of [`format::parse`].
+    /// Errors of [`Format::named`].
     pub fn parse(text: Option<&str>) -> Result<Format, InputError> {
-        let arguments = text.map(format::parse).transpose();
-        let arguments = arguments.map_err(|error| InputError::new(OPTION, error))?;
-        Ok(Format { arguments, is_key: false })
+        let format = text.map(Format::named).transpose();
+        Ok(format.map_err(|error| InputError::new(OPTION, error))?.unwrap_or_default())
+    }
+
+    /// The format `name[:key=value...]`: of text, or a program's.
+    ///
+    /// # Errors
+    /// An unknown name; keys that are unknown, missing or contradict each other.
+    pub(super) fn named(text: &str) -> Result<Format, ComponentError> {
+        let given = match programs::named(text) {
+            Some(program) => Given::Output(Output::parse(program, text)?),
+            None => Given::Text(format::parse(text).map_err(|error| {
+                match error.message.strip_suffix(&format::usages()) {
+                    Some(known) => ComponentError::new(text, format!("{known}{}", programs::usages())),
+                    None => error,
+                }
+            })?),
+        };
+        Ok(Format { given: Some(given), is_key: false })
+    }
+
+    /// The program whose output the format reads as JSON.
+    fn output(&self) -> Option<&Output> {
+        match &self.given {
+            Some(Given::Output(output)) if matches!(output.text_format(), Ok(None)) => Some(output),
+            _ => None,
+        }
+    }
+
+    /// Reads delays.
+    ///
+    /// # Errors
+    /// The format has no delays, or the file cannot be read.
+    fn delays(&self, input: &mut dyn Read) -> Result<FileDelays, String> {
+        let mut contents = Contents::of_file(input).map_err(|error| unreadable(&error))?;
+        match &self.given {
+            Some(Given::Output(output)) => output.delays(&mut contents),
+            Some(Given::Text(arguments)) => Err(programs::no_delays(arguments.component().name)),
+            None => Err(programs::no_delays("")),
+        }
     }
 
     /// The same format, given by the key `trace_format` of a scenario.
@@ -81,7 +123,7 @@ impl Format {
 
     /// Returns true if the user names the format.
     pub(crate) const fn is_given(&self) -> bool {
-        self.arguments.is_some()
+        self.given.is_some()
     }
 
     /// The option or the key that names the format.
@@ -90,11 +132,22 @@ impl Format {
     }
 
     fn parser(&self, beginning: &[u8]) -> Result<Box<dyn format::Parser>, ReadError> {
+        if self.given.is_none()
+            && let Some(program) = programs::recognised(beginning)
+        {
+            return Err(ReadError::Program(program));
+        }
         if let Some(what) = format::foreign(beginning) {
             return Err(ReadError::Foreign(what));
         }
-        if let Some(arguments) = &self.arguments {
-            return format::parser(arguments).map_err(ReadError::Format);
+        match &self.given {
+            Some(Given::Text(arguments)) => return format::parser(arguments).map_err(ReadError::Format),
+            Some(Given::Output(output)) => {
+                if let Some(arguments) = output.text_format().map_err(ReadError::Format)? {
+                    return format::parser(&arguments).map_err(ReadError::Format);
+                }
+            }
+            None => {}
         }
         let found = format::detect(beginning);
         format::parser(&Arguments::defaults(found.component)).map_err(|_| ReadError::Unsaid(found))
@@ -195,6 +248,8 @@ enum ReadError {
     Format(String),
     /// The file is a known kind of file that is not a text trace.
     Foreign(&'static str),
+    /// The file looks like an output of this program, which the format has to name.
+    Program(&'static Program),
     /// The first line matches this format, which needs parameters.
     Unsaid(&'static format::Format),
 }
@@ -205,6 +260,12 @@ impl ReadError {
             ReadError::Io(error) => unreadable(error),
             ReadError::Trace(message) | ReadError::Format(message) => message.clone(),
             ReadError::Foreign(what) => format!("is {what}"),
+            ReadError::Program(Program { component, usage, .. }) => {
+                let name = component.name;
+                format!(
+                    "looks like an output of {name}; give the format after the file's name, as in FILE:format=[{usage}]"
+                )
+            }
             ReadError::Unsaid(format::Format { begins, usage, .. }) => {
                 format!(
                     "line 1: looks like {begins}; the column to read is not known: give it after the file's name, as in FILE:format=[{usage}]"
@@ -217,6 +278,12 @@ impl ReadError {
 fn read(input: &mut dyn Read, format: &Format) -> Result<(Trace, Vec<String>), ReadError> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut contents = Contents::of_file(input).map_err(ReadError::Io)?;
+    if let Some(output) = format.output() {
+        return output
+            .rates(&mut contents)
+            .map(|(rates, notes)| (Trace::Rates(rates), notes))
+            .map_err(ReadError::Trace);
+    }
     let mut filled = fill(&mut contents, &mut chunk).map_err(ReadError::Io)?;
     let mut parser = format.parser(&chunk[..filled])?;
     let wrong = |contents: &Contents<'_>, error: &TraceError| ReadError::Trace(contents.explain(error));

@@ -22,7 +22,7 @@ use qdelay_core::{Span, Time};
 /// Largest delay of a trace.
 pub const DELAY_MAX: Span = Span::from_secs(60);
 const DELAY_MAX_TEXT: &str = "60000 ms";
-const EXPECTED: &str = "a delay in ms, or a time in seconds and a delay in ms";
+const EXPECTED: &str = "a delay in ms, or a time in seconds and a delay in ms; format= reads an output of a program, as in format=irtt";
 
 /// A delay and its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

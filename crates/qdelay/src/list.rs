@@ -8,6 +8,7 @@ use qdelay_study::links::components as links;
 use qdelay_study::radio;
 use qdelay_study::results::{SCHEMA_VERSION, pretty};
 use qdelay_study::traces::delay;
+use qdelay_study::traces::programs::PROGRAMS;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
@@ -83,6 +84,7 @@ pub fn built_in() -> Vec<&'static Component> {
         .chain(delay::components())
         .chain(LOSSES.iter().copied())
         .chain(FORMATS.iter().map(|format| format.component))
+        .chain(PROGRAMS.iter().map(|program| program.component))
         .chain(radio::components())
         .collect()
 }

@@ -4,7 +4,7 @@ use crate::cli::{TraceCommand, TraceConvert, TraceGuess, TraceInfo, TraceList, T
 use qdelay_core::Span;
 use qdelay_core::component::Arguments;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
-use qdelay_study::traces::{self as trace_files, Format, Trace};
+use qdelay_study::traces::{self as trace_files, DelaysRead, Format, Guessed, Trace};
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output::{self, print_next, shell_word};
 use qdelay_terminal::text_table::{self, Column};
@@ -95,11 +95,14 @@ fn names_the_interval(options: &TraceInfo) -> bool {
 
 /// Prints the guess at a file's format, and what the file is if it is read so.
 fn print_guess(file: &OsStr) -> Result<(), Failure> {
-    let guess = trace_files::guess(file)?;
+    let Guessed { guess, delays } = trace_files::guess(file)?;
     let name = format!("{}:format=[{}]", file.to_string_lossy(), guess.format);
     let mut text = format!("{}\n  format: {}\n", one_line(&file.to_string_lossy()), one_line(&guess.format));
     for line in &guess.assumed {
         text += &format!("  assumed: {}\n", one_line(line));
+    }
+    if let Some(read) = delays {
+        return print_delays(text, file, &guess.format, read);
     }
     match trace_files::load_with_notes(OsStr::new(&name), &Format::default()) {
         Ok((trace, notes)) => {
@@ -115,6 +118,28 @@ fn print_guess(file: &OsStr) -> Result<(), Failure> {
         Err(error) => text += &format!("  not read so: {}\n", one_line(&error.message)),
     }
     text += &format!("  command: qdelay trace info {}\n", shell_word(&name));
+    output::print(&text)
+}
+
+/// Prints what a file of delays is, and the command that uses it.
+fn print_delays(
+    mut text: String,
+    file: &OsStr,
+    format: &str,
+    read: Result<DelaysRead, String>,
+) -> Result<(), Failure> {
+    match read {
+        Ok(read) => {
+            let duration = read.duration.as_secs_f64();
+            text += &format!("  read so: delays over {duration:.1} s, {} to {}\n", read.least, read.most);
+            for note in read.notes {
+                text += &format!("  {}\n", one_line(&note));
+            }
+        }
+        Err(error) => text += &format!("  not read so: {}\n", one_line(&error)),
+    }
+    let delay = format!("trace:{}:format=[{format}]", file.to_string_lossy());
+    text += &format!("  command: qdelay compare --rtt {}\n", shell_word(&delay));
     output::print(&text)
 }
 

@@ -405,6 +405,14 @@ fn every_format_of_traces_is_in_the_documentation() {
             assert!(row.contains(parameter.name), "{row}: it does not say what {} is", parameter.name);
         }
     }
+    for program in qdelay_study::traces::programs::PROGRAMS {
+        let begins = format!("| `{}` | ", program.usage);
+        let row = text.lines().find(|line| line.starts_with(&begins));
+        let row = row.unwrap_or_else(|| panic!("docs/scenarios.md has no row that begins with: {begins}"));
+        for parameter in program.component.parameters {
+            assert!(row.contains(parameter.name), "{row}: it does not say what {} is", parameter.name);
+        }
+    }
 }
 
 /// A row for each link, but for a rate, which needs no name.

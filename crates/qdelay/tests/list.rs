@@ -14,6 +14,7 @@ fn all() -> Vec<&'static Component> {
     ];
     let of_cells = radio::components();
     let formats = qdelay_trace::format::FORMATS.iter().map(|format| format.component);
+    let programs = qdelay_study::traces::programs::PROGRAMS.iter().map(|program| program.component);
     let made = [&qdelay_trace::synth::COMPONENT];
     let delays = qdelay_study::traces::delay::components();
     let losses = qdelay_path::LOSSES.iter().copied();
@@ -25,6 +26,7 @@ fn all() -> Vec<&'static Component> {
         .chain(delays)
         .chain(losses)
         .chain(formats)
+        .chain(programs)
         .chain(of_cells)
         .chain(quic)
         .collect()

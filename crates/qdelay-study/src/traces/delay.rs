@@ -1,7 +1,9 @@
 //! Delays as users name them: a constant, steps, or a file with a delay over time.
 
 use super::channel::{self, parse, window};
+use super::programs::FileDelays;
 use super::window::{self, FOR, FROM};
+use super::{Digesting, FNV_BASIS};
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::units::parse_span;
 use qdelay_core::{Span, component};
@@ -17,6 +19,8 @@ const EVERY: Typed<Span> =
         .source("LeoReplayer");
 const REPEAT: Typed<bool> = channel::REPEAT.about("start over at the end; off: the last delay holds");
 const SCALE: Typed<f64> = window::SCALE.about("factor on the delays");
+const FORMAT: Typed<Option<&str>> = window::FORMAT
+    .about("program whose output the file is, with its keys, such as irtt or [flent:series=[Ping (ms) ICMP]]; default: lines of text");
 const OF: Typed<Option<&str>> = Typed::new(
     "of",
     "",
@@ -39,6 +43,7 @@ static TRACE: Component = Component::new(
     SCALE.parameter(),
     OF.parameter(),
     REORDER.parameter(),
+    FORMAT.parameter(),
 ])
 .positional("file");
 
@@ -119,7 +124,7 @@ impl Delay {
 /// Checks what can be checked without the file.
 pub(crate) fn check(arguments: &Arguments) -> Result<(), String> {
     match file(arguments)? {
-        Some(_) => Ok(()),
+        Some(_) => window::named_format(arguments, &FORMAT).map(|_| ()),
         None => Curve::build(arguments).map(|_| ()).map_err(|error| error.message),
     }
 }
@@ -134,11 +139,22 @@ pub(super) fn file(arguments: &Arguments) -> Result<Option<&str>, String> {
 
 /// Reads the delay of a file, for a key that is the delay of `of`; returns the digest of the file too.
 pub(super) fn read(arguments: &Arguments, of: Extent, input: &mut dyn Read) -> Result<(Curve, u64), String> {
-    let (whole, digest) = parse(delays::Parser::with_slots(arguments.get(&EVERY)), input)?;
+    let (whole, digest, extent) = match window::named_format(arguments, &FORMAT)? {
+        Some(format) => {
+            let mut input = Digesting { input, digest: FNV_BASIS };
+            let FileDelays { steps, extent, .. } = format.delays(&mut input)?;
+            (steps, input.digest, extent)
+        }
+        None => {
+            let (steps, digest) = parse(delays::Parser::with_slots(arguments.get(&EVERY)), input)?;
+            (steps, digest, None)
+        }
+    };
     let part = window(arguments, whole.period(), |from, length| whole.window(from, length))?;
-    let scale = match (arguments.get(&OF), of) {
-        (Some("one_way"), Extent::RoundTrip) => 2.0,
-        (Some("round_trip"), Extent::OneWay) => 0.5,
+    let given = arguments.get(&OF).map(|of| if of == "one_way" { Extent::OneWay } else { Extent::RoundTrip });
+    let scale = match (given.or(extent), of) {
+        (Some(Extent::OneWay), Extent::RoundTrip) => 2.0,
+        (Some(Extent::RoundTrip), Extent::OneWay) => 0.5,
         _ => 1.0,
     };
     let scaled = part.scaled(scale * arguments.get(&SCALE));

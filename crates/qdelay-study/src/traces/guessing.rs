@@ -1,19 +1,42 @@
 //! A guess at the format of a file: what the file's first 64 kB look like.
 
 use super::contents::Contents;
-use super::{CHUNK_BYTES, fill, find_shipped, unreadable};
+use super::{CHUNK_BYTES, Format, fill, find_shipped, programs, unreadable};
 use crate::InputError;
+use qdelay_core::Span;
 use qdelay_trace::format::{self, guess::Guess};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+/// A guess at the format of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guessed {
+    /// The format with its keys, and what was assumed.
+    pub guess: Guess,
+    /// The file as a delay over time, or why it is none; `None` if it has rates.
+    pub delays: Option<Result<DelaysRead, String>>,
+}
+
+/// A file of delays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelaysRead {
+    /// Its duration, and its smallest and largest delay.
+    pub duration: Span,
+    /// Smallest delay.
+    pub least: Span,
+    /// Largest delay.
+    pub most: Span,
+    /// Lines about the file.
+    pub notes: Vec<String>,
+}
+
 /// The format that the file or shipped trace `name` seems to have, and what was assumed.
 ///
 /// # Errors
-/// The file cannot be read, is not text, or has nothing that looks like a rate.
-pub fn guess(name: &OsStr) -> Result<Guess, InputError> {
+/// The file cannot be read, is not text, or has nothing that looks like a rate or a delay.
+pub fn guess(name: &OsStr) -> Result<Guessed, InputError> {
     let fail = |message: String| InputError::new(Path::new(name).display().to_string(), message);
     let mut chunk = vec![0; CHUNK_BYTES];
     let shipped = name.to_str().and_then(find_shipped).filter(|_| !Path::new(name).exists());
@@ -23,10 +46,26 @@ pub fn guess(name: &OsStr) -> Result<Guess, InputError> {
     }
     .map_err(|error| fail(unreadable(&error)))?;
     chunk.truncate(filled);
+    if let Some(program) = programs::recognised(&chunk) {
+        let guess = program.guess(&chunk);
+        // flent has both.
+        let is_delay = !program.has_rates() || guess.format.contains("series=[Ping");
+        let delays = is_delay.then(|| delays(name, &guess.format));
+        return Ok(Guessed { guess, delays });
+    }
     if let Some(what) = format::foreign(&chunk) {
         return Err(fail(format!("is {what}")));
     }
-    format::guess::guess(&chunk, is_whole).map_err(fail)
+    format::guess::guess(&chunk, is_whole).map_err(fail).map(|guess| Guessed { guess, delays: None })
+}
+
+/// Reads a file of delays.
+fn delays(name: &OsStr, format: &str) -> Result<DelaysRead, String> {
+    let format = Format::named(format).map_err(|error| error.to_string())?;
+    let mut file = File::open(name).map_err(|error| unreadable(&error))?;
+    let read = format.delays(&mut file)?;
+    let most = read.steps.steps().iter().map(|step| step.delay).max().unwrap_or_default();
+    Ok(DelaysRead { duration: read.steps.period(), least: read.steps.least(), most, notes: read.notes })
 }
 
 /// Fills `chunk`; returns the number of bytes, and true if they are all of the input.

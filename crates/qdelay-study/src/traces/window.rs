@@ -4,7 +4,7 @@ use super::Format;
 use super::two_loads::{BEYOND, BYTES, LIGHT, PAUSE, SIZES};
 use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, without_brackets};
-use qdelay_trace::format::{self, Trace};
+use qdelay_trace::format::Trace;
 use std::path::Path;
 
 pub(super) const FROM: Typed<Span> = Typed::new("from", "0s", "Start of the window in the trace.");
@@ -62,7 +62,7 @@ impl Window {
                     true => format!("{error}; expected the format in brackets, as in {FORMAT_EXAMPLE}"),
                     false => error.to_string(),
                 })?;
-                named_format(&arguments)?;
+                named_format(&arguments, &FORMAT)?;
                 Ok((&text[..end], Window(Some(arguments))))
             }
             _ => Ok((text, Window::default())),
@@ -74,7 +74,7 @@ impl Window {
     /// # Errors
     /// Both are given.
     pub fn format_or(&self, other: &Format) -> Result<Format, String> {
-        match self.0.as_ref().map(named_format).transpose()?.flatten() {
+        match self.0.as_ref().map(|arguments| named_format(arguments, &FORMAT)).transpose()?.flatten() {
             Some(_) if other.is_given() => Err(format!(
                 "the name has a format and {} gives another; expected one of the two",
                 other.option()
@@ -117,10 +117,12 @@ impl Window {
 const FORMAT_EXAMPLE: &str = "FILE:format=[csv:column=NAME]";
 
 /// The format that `arguments` give.
-pub(super) fn named_format(arguments: &Arguments) -> Result<Option<Format>, String> {
-    let Some(text) = arguments.get(&FORMAT) else { return Ok(None) };
-    let parsed = format::parse(without_brackets(text)).map_err(|error| format!("format: {error}"))?;
-    Ok(Some(Format::from(parsed)))
+pub(super) fn named_format(
+    arguments: &Arguments,
+    key: &Typed<Option<&'static str>>,
+) -> Result<Option<Format>, String> {
+    let Some(text) = arguments.get(key) else { return Ok(None) };
+    Format::named(without_brackets(text)).map(Some).map_err(|error| format!("format: {error}"))
 }
 
 #[cfg(test)]
@@ -162,7 +164,8 @@ mod tests {
         }
         assert_eq!(
             error("a:format=wav"),
-            "format: 'wav': unknown format; expected mahimahi, mbps or csv:column=NAME"
+            "format: 'wav': unknown format; expected mahimahi, mbps or csv:column=NAME; or an output of iperf3, irtt, flent, wireshark, \
+             pensieve, puffer, alphartc"
         );
         let window = |text: &'static str| Window::split(text).unwrap().1;
         let other = Format::parse(Some("mbps")).unwrap();

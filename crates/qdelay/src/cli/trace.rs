@@ -29,7 +29,8 @@ Examples:
   qdelay trace info synth-lte-driving synth-subway
   qdelay trace info my.down --json
   qdelay trace info 'walk.csv:format=[csv:column=downlink_mbps]'
-  qdelay trace info 'walk.csv:format=[csv:dl:unit=kbit:missing=hold]'")]
+  qdelay trace info 'walk.csv:format=[csv:dl:unit=kbit:missing=hold]'
+  qdelay trace info run.json:format=iperf3")]
 pub struct TraceInfo {
     /// Files, or names of shipped traces
     #[arg(required = true, value_name = "FILE")]
@@ -47,7 +48,7 @@ pub struct TraceInfo {
 #[command(after_help = "\
 Examples:
   qdelay trace guess walk.csv
-  qdelay trace guess walk.csv lumos.txt")]
+  qdelay trace guess walk.csv lumos.txt iperf3.json test.flent.gz")]
 pub struct TraceGuess {
     /// Files, of which the first 64 kB are looked at
     #[arg(required = true, value_name = "FILE")]

@@ -164,13 +164,13 @@ pub struct TraceFormat;
 
 impl Accept for TraceFormat {
     fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
-        let text = line_of_text(path, node, &format!("{} in quotes", qdelay_trace::format::usages()))?;
+        let text = line_of_text(path, node, &format!("{} in quotes", crate::traces::programs::usages()))?;
         crate::traces::Format::parse(Some(&text))
             .map_err(|error| Fault::new(node.line, path, error.message))?;
         Ok((text, TraceFormat))
     }
     fn describe(_: &Parameter) -> String {
-        qdelay_trace::format::usages()
+        crate::traces::programs::usages()
     }
     fn schema(_: &Parameter) -> Json {
         json!({ "type": "string", "minLength": 1 })

@@ -19,7 +19,7 @@ pub(super) static CHANNEL: FileChannel = FileChannel {
     key: NAME,
     example: "trace:synth-lte-driving",
     read: |arguments, input| {
-        let format = named_format(arguments)?.unwrap_or_default();
+        let format = named_format(arguments, &FORMAT)?.unwrap_or_default();
         let (trace, digest) = read_with_digest(input, &format)?;
         let part = match &trace {
             Trace::Schedule(whole) => window(arguments, whole.period(), |from, length| {
