@@ -11,6 +11,7 @@
 pub mod channel;
 mod contents;
 pub mod delay;
+mod extent;
 mod guessing;
 mod library;
 mod opening;
@@ -25,7 +26,7 @@ pub mod window;
 use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
 use contents::Contents;
-pub use guessing::{DelaysRead, Guessed, guess};
+pub use guessing::{DelaysRead, Guessed, guess, look};
 pub use library::{FoundChannel, FoundTrace, Library, file_of};
 use programs::{FileDelays, Output, Program};
 use qdelay_core::component::{Arguments, ComponentError};

@@ -8,7 +8,8 @@ use qdelay_core::component::{Arguments, Component, Parameter};
 use qdelay_core::qdisc;
 use qdelay_core::{Span, Time};
 use qdelay_study::shipped;
-use qdelay_study::traces::Library;
+use qdelay_study::traces::delay::{Delay, Extent};
+use qdelay_study::traces::{self, Library};
 use qdelay_trace::format::{self, FORMATS, Format};
 use qdelay_traffic::transport;
 use serde::Deserialize;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 /// Largest trace file in bytes.
 pub const TRACE_BYTES_MAX: usize = 64_000_000;
 /// Number of bytes that contain the first line of a trace.
-const BEGINNING_BYTES: usize = 4096;
+const BEGINNING_BYTES: usize = 64 * 1024;
 
 /// Request of the page.
 #[derive(Debug, Deserialize)]
@@ -149,11 +150,20 @@ impl Playground {
             let bytes = contents.len();
             return Err(format!("{name}: has {bytes} bytes; expected a trace of at most {TRACE_BYTES_MAX}"));
         }
-        let (beginning, _) = contents.split_at(contents.len().min(BEGINNING_BYTES));
-        if let Some(what) = format::foreign(beginning) {
-            return Err(format!("{name}: is {what}. {}", accepted()));
+        let looked = traces::look(contents, BEGINNING_BYTES);
+        let (beginning, output) = looked.map_err(|message| format!("{name}: {message}. {}", accepted()))?;
+        if let Some((guess, has_delays)) = output {
+            self.keep(name.clone(), contents);
+            let key = match has_delays {
+                true => format!("rtt = \"trace:{name}:format=[{}]\"", guess.format),
+                false => format!("trace = \"{name}:format=[{}]\" in place of link or trace", guess.format),
+            };
+            let assumed = guess.assumed.join("; ");
+            return Err(format!(
+                "{name}: {assumed}. The scenario's text can use it, with {key} below [path]."
+            ));
         }
-        let format = format::detect(beginning);
+        let format = format::detect(&beginning);
         if !is_whole(format) {
             // A table needs a scenario that names the column.
             self.keep(name.clone(), contents);
@@ -169,6 +179,14 @@ impl Playground {
         }
         let library = Library::new().with_contents(name.clone(), contents);
         let found = library.trace(&name, None, true, None);
+        let as_delay = format!("trace:{name}");
+        let delay = found.as_ref().err().and_then(|_| Delay::parse(&as_delay).ok());
+        if delay.is_some_and(|delay| library.delay(&delay, Extent::RoundTrip).is_ok()) {
+            self.keep(name.clone(), contents);
+            return Err(format!(
+                "{name}: can be read as delays over time. The scenario's text can use it, with rtt = \"{as_delay}\" below [path]."
+            ));
+        }
         let found = found.map_err(|error| format!("{error}. {}", accepted()))?;
         self.keep(name, contents);
         let length = qdelay_path::LinkModel::length(&found.link);

@@ -217,6 +217,18 @@ fn requests_and_what_is_wrong_with_them() {
     ] {
         assert!(error.contains(part), "{error}");
     }
+    // An output of a program and a file of delays are kept for the scenario's text.
+    let iperf3 =
+        br#"{"start":{"test_start":{}},"intervals":[{"sum":{"start":0,"end":1,"bits_per_second":5e6}}]}"#;
+    let error = trace("run.json", iperf3)["error"].to_string();
+    assert!(error.contains("trace = \\\"run.json:format=[iperf3]\\\""), "{error}");
+    let error = trace("slots.txt", b"24.5\n18\n31\n")["error"].to_string();
+    assert!(error.contains("rtt = \\\"trace:slots.txt\\\" below [path]"), "{error}");
+    // Made by `zstd` of the lines 0, 5 and 10, and by UTF-16.
+    let packed = b"\x28\xb5\x2f\xfd\x20\x07\x39\0\x000\n5\n10\n";
+    assert_eq!(trace("mine.zst", packed)["length_s"], json!(0.01));
+    assert_eq!(trace("mine.txt", b"\xff\xfe0\0\n\x005\0\n\0")["length_s"], json!(0.005));
+    assert!(trace("t.parquet", b"PAR1....PAR1")["error"].to_string().contains("Parquet"));
     assert!(trace("picture.png", b"\x89PNG\r\n\x1a\n\0\0")["error"].is_string());
     assert_eq!(trace("mine", b"0\n5\n10\n")["length_s"], json!(0.01));
     let text = "[path]\ntrace = 'mine'\n[[flow]]\n[run]\nduration = '2s'\n";

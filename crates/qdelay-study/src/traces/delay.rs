@@ -1,6 +1,7 @@
 //! Delays as users name them: a constant, steps, or a file with a delay over time.
 
 use super::channel::{self, parse, window};
+pub use super::extent::Extent;
 use super::programs::FileDelays;
 use super::window::{self, FOR, FROM};
 use super::{Digesting, FNV_BASIS};
@@ -50,15 +51,6 @@ static TRACE: Component = Component::new(
 /// Every delay over time.
 pub fn components() -> Vec<&'static Component> {
     CURVES.iter().copied().chain([&TRACE]).collect()
-}
-
-/// Extent of a delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// One direction.
-    OneWay,
-    /// A round trip.
-    RoundTrip,
 }
 
 /// A delay as written; a file is opened by a [`Library`](super::Library).

@@ -22,7 +22,7 @@ pub struct Guessed {
 /// A file of delays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelaysRead {
-    /// Its duration, and its smallest and largest delay.
+    /// Duration of the delays.
     pub duration: Span,
     /// Smallest delay.
     pub least: Span,
@@ -57,6 +57,23 @@ pub fn guess(name: &OsStr) -> Result<Guessed, InputError> {
         return Err(fail(format!("is {what}")));
     }
     format::guess::guess(&chunk, is_whole).map_err(fail).map(|guess| Guessed { guess, delays: None })
+}
+
+/// The beginning of a file as text, at most `most` bytes, and if it is an output of a program, the guess at its format and true if it has
+/// delays only.
+///
+/// # Errors
+/// The file cannot be read, or is not text.
+pub fn look(contents: &[u8], most: usize) -> Result<(Vec<u8>, Option<(Guess, bool)>), String> {
+    let mut chunk = vec![0; most];
+    let (filled, _) = beginning(&mut &*contents, &mut chunk).map_err(|error| unreadable(&error))?;
+    chunk.truncate(filled);
+    let program = programs::recognised(&chunk);
+    let guess = program.map(|program| (program.guess(&chunk), !program.has_rates()));
+    match (guess, format::foreign(&chunk)) {
+        (None, Some(what)) => Err(format!("is {what}")),
+        (guess, _) => Ok((chunk, guess)),
+    }
 }
 
 /// Reads a file of delays.

@@ -13,7 +13,7 @@ mod puffer;
 mod samples;
 mod wireshark;
 
-use super::delay::Extent;
+use super::extent::Extent;
 use qdelay_core::component::{Arguments, Component, ComponentError};
 use qdelay_trace::format::guess::Guess;
 use qdelay_trace::{DelaySteps, RateSteps, format};
@@ -45,9 +45,9 @@ pub struct Program {
 
 /// How an output is read.
 enum Reading {
-    /// As text, by the words of a format.
+    /// Text, by the words of a format.
     Text(fn(&Arguments) -> Result<String, String>),
-    /// As JSON: rates, delays or both.
+    /// JSON with rates, delays or both.
     Json { rates: Option<ReadRates>, delays: Option<ReadDelays> },
 }
 

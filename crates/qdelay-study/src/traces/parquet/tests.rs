@@ -22,8 +22,11 @@ enum Values {
     Fixed(Vec<&'static [u8]>),
 }
 
+/// A column of a row group: its values, and the levels of its rows.
+type Filled = (Values, Option<Vec<i16>>);
+
 /// A file of these row groups.
-fn file(schema: &str, codec: Compression, groups: &[Vec<(Values, Option<Vec<i16>>)>]) -> Vec<u8> {
+fn file(schema: &str, codec: Compression, groups: &[Vec<Filled>]) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let properties = Arc::new(WriterProperties::builder().set_compression(codec).build());
     let mut out = Vec::new();

@@ -5,7 +5,7 @@
 use super::json::{self, Bounded};
 use super::samples::{Samples, time};
 use super::{FileDelays, Program, Reading, has, is_object};
-use crate::traces::delay::Extent;
+use crate::traces::extent::Extent;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::{Span, Time};
 use qdelay_trace::RateSteps;

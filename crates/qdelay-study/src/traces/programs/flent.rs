@@ -6,7 +6,7 @@
 use super::json::{self, Bounded};
 use super::samples::{MISSING, Samples, time};
 use super::{FileDelays, Program, Reading, has, is_object};
-use crate::traces::delay::Extent;
+use crate::traces::extent::Extent;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit, without_brackets};
 use qdelay_trace::RateSteps;
 use qdelay_trace::format::guess::Guess;
@@ -58,7 +58,7 @@ pub(super) static PROGRAM: Program = Program {
     reading: Reading::Json { rates: Some(rates), delays: Some(delays) },
 };
 
-/// What is kept of a file.
+/// Kept parts of a file.
 #[derive(Default)]
 struct File {
     times: Vec<f64>,

@@ -6,7 +6,7 @@
 use super::json::{self, Bounded};
 use super::samples::{MISSING, Samples};
 use super::{FileDelays, Program, Reading, has, is_object};
-use crate::traces::delay::Extent;
+use crate::traces::extent::Extent;
 use qdelay_core::Time;
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_trace::format::guess::Guess;

@@ -8,6 +8,7 @@ use qdelay_path::LinkModel;
 use qdelay_trace::format::Trace;
 
 /// Steps as (ms, bit/s), the period in ms, and the notes.
+#[allow(clippy::type_complexity, reason = "figures of one test")]
 fn rates(format: &str, text: &str) -> Result<(Vec<(u64, u64)>, u64, Vec<String>), String> {
     let format = Format::named(format).map_err(|error| error.to_string())?;
     let read = crate::traces::read(&mut text.as_bytes(), &format).map_err(|error| error.message());
@@ -208,7 +209,7 @@ fn text_of_other_programs_has_names() {
     assert!(rates("puffer", puffer).unwrap_err().contains("no session"));
 }
 
-/// What a file is recognised as, and the guess that reads it.
+/// Each output is recognised, and read by its guess.
 #[test]
 fn outputs_are_recognised_and_guessed() {
     let irtt = irtt(&[trip(0, Some(30_000), None), trip(20, Some(40_000), None)]);
