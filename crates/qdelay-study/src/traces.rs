@@ -261,6 +261,7 @@ impl ReadError {
             ReadError::Io(error) => unreadable(error),
             ReadError::Trace(message) | ReadError::Format(message) => message.clone(),
             ReadError::Foreign(what) => format!("is {what}"),
+            ReadError::Program(program) if !program.has_rates() => program.no_rates(),
             ReadError::Program(Program { component, usage, .. }) => {
                 let name = component.name;
                 format!(

@@ -72,6 +72,11 @@ impl Program {
     pub const fn has_rates(&self) -> bool {
         matches!(self.reading, Reading::Text(_) | Reading::Json { rates: Some(_), .. })
     }
+    /// The error of an output without rates.
+    pub(super) fn no_rates(&self) -> String {
+        let name = self.component.name;
+        format!("an output of {name} has delays, not rates; expected it as a delay, trace:FILE:format={name}")
+    }
     /// A guess at the words that read a file with this beginning.
     pub(super) fn guess(&self, beginning: &[u8]) -> Guess {
         (self.guess)(beginning)
@@ -137,10 +142,7 @@ impl Output {
     pub fn rates(&self, input: &mut dyn Read) -> Result<(RateSteps, Vec<String>), String> {
         match self.program.reading {
             Reading::Json { rates: Some(read), .. } => read(&self.arguments, input),
-            _ => Err(format!(
-                "an output of {} has delays, not rates; expected it as a delay, trace:FILE:format={}",
-                self.program.component.name, self.program.component.name
-            )),
+            _ => Err(self.program.no_rates()),
         }
     }
 

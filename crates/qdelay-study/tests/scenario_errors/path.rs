@@ -153,7 +153,8 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\ntrace = \"synth-subway\"\ntrace_format = \"wav\"\n[[flow]]",
-        "my.toml: line 3: path.trace_format: 'wav': unknown format; expected mahimahi, mbps or csv:column=NAME",
+        "my.toml: line 3: path.trace_format: 'wav': unknown format; expected mahimahi, mbps or csv:column=NAME; or an output of iperf3, irtt, \
+         flent, wireshark, pensieve, puffer, alphartc",
     ),
     (
         "[path]\ntrace = \"no/such\"\n[[flow]]",
