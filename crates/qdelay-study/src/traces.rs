@@ -26,7 +26,7 @@ pub mod window;
 use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
 use contents::Contents;
-pub use guessing::{DelaysRead, Guessed, guess, look};
+pub use guessing::{Beginning, DelaysRead, Guessed, guess, look};
 pub use library::{FoundChannel, FoundTrace, Library, file_of};
 use programs::{FileDelays, Output, Program};
 use qdelay_core::component::{Arguments, ComponentError};

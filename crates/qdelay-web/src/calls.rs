@@ -9,7 +9,7 @@ use qdelay_core::qdisc;
 use qdelay_core::{Span, Time};
 use qdelay_study::shipped;
 use qdelay_study::traces::delay::{Delay, Extent};
-use qdelay_study::traces::{self, Library};
+use qdelay_study::traces::{self, Beginning, Library};
 use qdelay_trace::format::{self, FORMATS, Format};
 use qdelay_traffic::transport;
 use serde::Deserialize;
@@ -151,8 +151,9 @@ impl Playground {
             return Err(format!("{name}: has {bytes} bytes; expected a trace of at most {TRACE_BYTES_MAX}"));
         }
         let looked = traces::look(contents, BEGINNING_BYTES);
-        let (beginning, output) = looked.map_err(|message| format!("{name}: {message}. {}", accepted()))?;
-        if let Some((guess, has_delays)) = output {
+        let Beginning { text: beginning, output, has_delays } =
+            looked.map_err(|message| format!("{name}: {message}. {}", accepted()))?;
+        if let Some(guess) = output {
             self.keep(name.clone(), contents);
             let key = match has_delays {
                 true => format!("rtt = \"trace:{name}:format=[{}]\"", guess.format),

@@ -153,3 +153,36 @@ fn files_are_replaced_only_by_force() {
     refused(&["trace", "synth", "-o", "/dev/null", "--force"], &["/dev/null: is no regular file; expected"]);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
 }
+
+/// Outputs of programs are guessed, and the command that is printed reads them.
+#[test]
+fn outputs_of_programs_are_guessed() {
+    let folder = folder("trace-programs");
+    let rates = r#"{"start":{"test_start":{"reverse":1}},"intervals":[{"sum":{"start":0,"end":1.5,"bits_per_second":4e6}}]}"#;
+    let rates = file(&folder, "run.json", rates);
+    let text = succeed(&["trace", "guess", &rates]);
+    for part in
+        ["  read so: 1.5 s, mean 4.00 Mbit/s\n", "read as iperf3, 1 intervals of the client, the receiver\n"]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(text.contains(&format!("  command: qdelay trace info '{rates}:format=[iperf3]'\n")), "{text}");
+    let trip = |ms: u64, us: u64| {
+        format!(
+            r#"{{"lost":false,"timestamps":{{"client":{{"send":{{"wall":{ms}000000}}}}}},"delay":{{"rtt":{us}000}}}}"#
+        )
+    };
+    let delays = format!(
+        r#"{{"version":{{"irtt":"0.9.0","json_format":1}},"round_trips":[{},{}]}}"#,
+        trip(5, 20_000),
+        trip(25, 31_500)
+    );
+    let delays = file(&folder, "irtt.json", delays);
+    let text = succeed(&["trace", "guess", &delays]);
+    assert!(text.contains("  read so: delays over 0.0 s, 20ms to 31.5ms\n"), "{text}");
+    let delay = format!("trace:{delays}:format=[irtt]");
+    assert!(text.contains(&format!("  command: qdelay compare --rtt '{delay}'\n")), "{text}");
+    let compared = succeed(&["compare", "--trace", "synth-subway", "--duration", "1s", "--rtt", &delay]);
+    assert!(compared.contains(&delay), "{compared}");
+    refused(&["trace", "info", &delays], &["irtt.json: an output of irtt has delays, not rates"]);
+}

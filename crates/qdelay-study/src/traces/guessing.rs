@@ -59,20 +59,33 @@ pub fn guess(name: &OsStr) -> Result<Guessed, InputError> {
     format::guess::guess(&chunk, is_whole).map_err(fail).map(|guess| Guessed { guess, delays: None })
 }
 
-/// The beginning of a file as text, at most `most` bytes, and if it is an output of a program, the guess at its format and true if it has
-/// delays only.
+/// Beginning of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beginning {
+    /// Its text.
+    pub text: Vec<u8>,
+    /// Format of an output of a program.
+    pub output: Option<Guess>,
+    /// True for an output that has delays only.
+    pub has_delays: bool,
+}
+
+/// The beginning of a file as text, of at most `most` bytes.
 ///
 /// # Errors
 /// The file cannot be read, or is not text.
-pub fn look(contents: &[u8], most: usize) -> Result<(Vec<u8>, Option<(Guess, bool)>), String> {
-    let mut chunk = vec![0; most];
-    let (filled, _) = beginning(&mut &*contents, &mut chunk).map_err(|error| unreadable(&error))?;
-    chunk.truncate(filled);
-    let program = programs::recognised(&chunk);
-    let guess = program.map(|program| (program.guess(&chunk), !program.has_rates()));
-    match (guess, format::foreign(&chunk)) {
+pub fn look(contents: &[u8], most: usize) -> Result<Beginning, String> {
+    let mut text = vec![0; most];
+    let (filled, _) = beginning(&mut &*contents, &mut text).map_err(|error| unreadable(&error))?;
+    text.truncate(filled);
+    let program = programs::recognised(&text);
+    match (program, format::foreign(&text)) {
         (None, Some(what)) => Err(format!("is {what}")),
-        (guess, _) => Ok((chunk, guess)),
+        (program, _) => Ok(Beginning {
+            output: program.map(|program| program.guess(&text)),
+            has_delays: program.is_some_and(|program| !program.has_rates()),
+            text,
+        }),
     }
 }
 
