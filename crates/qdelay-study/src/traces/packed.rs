@@ -1,6 +1,6 @@
 //! Compressed traces (gzip, zstd), unpacked while they are read, with limits on what they unpack to.
 
-mod zstd;
+pub(super) mod zstd;
 
 use super::opening::Opening;
 use flate2::read::MultiGzDecoder;

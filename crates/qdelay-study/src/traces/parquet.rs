@@ -6,12 +6,16 @@
 mod cell;
 mod values;
 
+use bytes::Bytes;
 use cell::Form;
 use parquet::basic::{Compression, Type};
+use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::SerializedPageReader;
 use std::io::{self, ErrorKind, Read};
+use std::sync::Arc;
 use values::Values;
 
 /// Beginning of a Parquet file.
@@ -39,7 +43,8 @@ pub(super) fn text<'a>(input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> 
         return Err(io::Error::other(most));
     }
     let file_bytes = bytes.len() as u64;
-    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).map_err(damaged)?;
+    let bytes = Bytes::from(bytes);
+    let file = SerializedFileReader::new(bytes.clone()).map_err(damaged)?;
     let metadata = file.metadata();
     if metadata.file_metadata().num_rows() > ROWS_MAX {
         return Err(io::Error::other(format!(
@@ -67,14 +72,22 @@ pub(super) fn text<'a>(input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> 
         cell::quote(&mut text, &schema.column(column.index).path().string());
     }
     text.push('\n');
-    Ok(Box::new(Table { file, columns, group: 0, readers: Vec::new(), rows: 0, text, given: 0 }))
+    Ok(Box::new(Table {
+        file,
+        bytes: Arc::new(bytes),
+        columns,
+        group: 0,
+        readers: Vec::new(),
+        rows: 0,
+        text,
+        given: 0,
+    }))
 }
 
 /// Refuses a column that is too large or that nothing here unpacks.
 fn check(column: &ColumnChunkMetaData, file_bytes: u64) -> io::Result<()> {
     let codec = match column.compression() {
-        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) => None,
-        Compression::ZSTD(_) => Some("zstd"),
+        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) | Compression::ZSTD(_) => None,
         Compression::BROTLI(_) => Some("brotli"),
         Compression::LZ4 | Compression::LZ4_RAW => Some("lz4"),
         Compression::LZO => Some("lzo"),
@@ -82,7 +95,7 @@ fn check(column: &ColumnChunkMetaData, file_bytes: u64) -> io::Result<()> {
     let name = column.column_path().string().escape_debug().to_string();
     if let Some(codec) = codec {
         return Err(io::Error::other(format!(
-            "it is a Parquet file with column '{name}' compressed by {codec}, which is not read; expected snappy, gzip or none, as pandas' \
+            "it is a Parquet file with column '{name}' compressed by {codec}, which is not read; expected zstd, snappy, gzip or none, as pandas' \
              to_parquet(compression='snappy') and Polars' write_parquet(compression='snappy') write it"
         )));
     }
@@ -108,6 +121,17 @@ fn damaged(error: ParquetError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("it is a Parquet file and damaged ({error})"))
 }
 
+/// Pages of a column without unpacking.
+fn as_they_are(
+    bytes: &Arc<Bytes>,
+    metadata: &ColumnChunkMetaData,
+    rows: i64,
+) -> Result<Box<dyn PageReader>, ParquetError> {
+    let metadata = metadata.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
+    let rows = usize::try_from(rows).unwrap_or(0);
+    Ok(Box::new(SerializedPageReader::new(Arc::clone(bytes), &metadata, rows, None)?))
+}
+
 /// A column that is read.
 struct Column {
     /// Place in the file.
@@ -122,7 +146,8 @@ struct Column {
 
 /// Rows of a table as text.
 struct Table {
-    file: SerializedFileReader<bytes::Bytes>,
+    file: SerializedFileReader<Bytes>,
+    bytes: Arc<Bytes>,
     columns: Vec<Column>,
     /// The next row group, and the columns of the one before it.
     group: usize,
@@ -175,8 +200,14 @@ impl Table {
             let group = self.file.get_row_group(self.group)?;
             self.group += 1;
             let reader = |column: &Column| {
-                let pages = group.get_column_page_reader(column.index)?;
-                Ok(Values::new(pages, column.kind, column.length, column.level))
+                let metadata = group.metadata().column(column.index);
+                let is_zstd = matches!(metadata.compression(), Compression::ZSTD(_));
+                let pages = match is_zstd {
+                    // The crate's codec is C: its pages are given as they are, and unpacked with the values.
+                    true => as_they_are(&self.bytes, metadata, group.metadata().num_rows())?,
+                    false => group.get_column_page_reader(column.index)?,
+                };
+                Ok(Values::new(pages, column.kind, column.length, column.level, is_zstd))
             };
             self.readers = self.columns.iter().map(reader).collect::<Result<_, ParquetError>>()?;
         }

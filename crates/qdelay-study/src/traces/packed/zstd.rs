@@ -18,7 +18,7 @@ pub(super) const BEGINNINGS: [[u8; 4]; 17] = {
 const WINDOW_BYTES_MAX: u64 = 128 << 20;
 
 /// Unpacks the frames of a file.
-pub(super) struct Frames<R> {
+pub(in crate::traces) struct Frames<R> {
     decoder: FrameDecoder,
     input: R,
     /// True within a frame.

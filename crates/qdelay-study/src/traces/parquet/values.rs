@@ -1,10 +1,15 @@
 //! Values of a column out of its pages: the encodings plain, dictionary, run lengths and delta, without a panic on damaged ones, which the
 //! decoders of the crate `parquet` have.
 
+use crate::traces::packed::zstd::Frames;
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result};
+use std::io::Read;
+
+/// Most bytes of a page compressed by zstd.
+const PAGE_BYTES_MAX: u64 = 256 << 20;
 
 /// A value as a file has it.
 #[derive(Clone, Debug)]
@@ -30,6 +35,8 @@ pub(super) struct Values {
     length: usize,
     /// Definition level of a value; 0 if there are no nulls.
     level: i16,
+    /// True if the pages are compressed by zstd.
+    is_zstd: bool,
     dictionary: Vec<Value>,
     page: Option<PageValues>,
 }
@@ -49,9 +56,9 @@ enum Encoded {
 }
 
 impl Values {
-    pub fn new(pages: Box<dyn PageReader>, kind: Type, length: i32, level: i16) -> Values {
+    pub fn new(pages: Box<dyn PageReader>, kind: Type, length: i32, level: i16, is_zstd: bool) -> Values {
         let length = usize::try_from(length).unwrap_or(0);
-        Values { pages, kind, length, level, dictionary: Vec::new(), page: None }
+        Values { pages, kind, length, level, is_zstd, dictionary: Vec::new(), page: None }
     }
 
     /// The next value, where null is `Some(None)`; `None` at the end.
@@ -89,13 +96,14 @@ impl Values {
     fn begin(&mut self, page: Page) -> Result<()> {
         match page {
             Page::DictionaryPage { buf, num_values, .. } => {
-                let mut plain = Plain { bytes: buf, bit: 0 };
+                let mut plain = Plain { bytes: self.unpacked(buf)?, bit: 0 };
                 self.dictionary.clear();
                 for _ in 0..num_values {
                     self.dictionary.push(plain.next(self.kind, self.length)?);
                 }
             }
-            Page::DataPage { mut buf, num_values, encoding, def_level_encoding, .. } => {
+            Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } => {
+                let mut buf = self.unpacked(buf)?;
                 let levels = match self.level {
                     0 => None,
                     _ if def_level_encoding != Encoding::RLE => return wrong("levels without run lengths"),
@@ -113,16 +121,32 @@ impl Values {
                 encoding,
                 def_levels_byte_len,
                 rep_levels_byte_len,
+                is_compressed,
                 ..
             } => {
                 split(&mut buf, rep_levels_byte_len as usize)?;
                 let levels = split(&mut buf, def_levels_byte_len as usize)?;
                 let levels = (self.level > 0).then(|| Runs::of_levels(levels, self.level));
+                let buf = if is_compressed { self.unpacked(buf)? } else { buf };
                 self.page =
                     Some(PageValues { left: num_values, levels, values: self.encoded(encoding, buf)? });
             }
         }
         Ok(())
+    }
+
+    /// The bytes of a page, unpacked if the crate did not.
+    fn unpacked(&self, bytes: Bytes) -> Result<Bytes> {
+        if !self.is_zstd || bytes.is_empty() {
+            return Ok(bytes);
+        }
+        let mut page = Vec::new();
+        let read = Frames::new(&bytes[..]).take(PAGE_BYTES_MAX + 1).read_to_end(&mut page);
+        match read {
+            Ok(_) if page.len() as u64 > PAGE_BYTES_MAX => wrong("a page of more than 256 MB"),
+            Ok(_) => Ok(page.into()),
+            Err(error) => wrong(&error.to_string()),
+        }
     }
 
     fn encoded(&self, encoding: Encoding, mut bytes: Bytes) -> Result<Encoded> {
