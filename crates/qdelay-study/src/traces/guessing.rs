@@ -62,7 +62,7 @@ pub fn guess(name: &OsStr) -> Result<Guessed, InputError> {
 /// Beginning of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beginning {
-    /// Its text.
+    /// Text, unpacked and in UTF-8.
     pub text: Vec<u8>,
     /// Format of an output of a program.
     pub output: Option<Guess>,
