@@ -85,5 +85,58 @@ fn captures_of_both_ends() {
         &["import", "captures", &first, &text],
         &["text.pcap: byte 0: no capture; expected pcap or pcapng"],
     );
-    refused(&["import", "captures", &first, &second, "--offset", "3"], &["--offset: '3': "]);
+    refused(
+        &["import", "captures", &first, &second, "--offset", "3"],
+        &["--offset: '3': ", "or auto, which estimates it"],
+    );
+    refused(
+        &["import", "captures", &first, &second, "--offset", "auto"],
+        &["--offset: auto: no direction has packets", "expected traffic both ways", "--offset 3.2ms"],
+    );
+    refused(
+        &["import", "captures", &first, &other, "--offset", "auto"],
+        &["no packet is in both captures; expected"],
+    );
+}
+
+/// Answers by the same clocks: source and destination exchanged, sent 1 ms after the request has come.
+fn answers(first: &mut Vec<u8>, second: &mut Vec<u8>, count: u64, second_us: u64, back_us: u64) {
+    for number in 0..count {
+        for (file, micros) in [(&mut *first, back_us), (&mut *second, second_us + 1_000)] {
+            let nanos = number * 20_000_000 + micros * 1_000;
+            let seconds = 1_764_000_000 + nanos / 1_000_000_000;
+            for field in [seconds as u32, (nanos % 1_000_000_000) as u32, 32, 32] {
+                file.extend(field.to_le_bytes());
+            }
+            file.extend([0x45, 0, 0, 32, 0, number as u8, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1]);
+            file.extend([0, 9, 0, 7, 0, 12, 0, 0, 1, 2, 3, 4]);
+        }
+    }
+}
+
+/// The server's clock is 300 ms ahead; 10 ms forth and 14 ms back.
+#[test]
+fn an_estimated_clock_offset() {
+    let folder = folder("import-offset");
+    let numbers: Vec<u8> = (0..10).collect();
+    let (mut first, mut second) = (capture(&numbers, 20, 0), capture(&numbers, 20, 310_000));
+    answers(&mut first, &mut second, 10, 310_000, 25_000);
+    let (first, second) = (file(&folder, "client.pcap", first), file(&folder, "server.pcap", second));
+    let table = succeed(&["import", "captures", &first, &second]);
+    assert!(
+        table.contains("the clocks differ by about 298 ms") && table.contains("--offset auto"),
+        "{table}"
+    );
+    let table = succeed(&["import", "captures", &first, &second, "--offset", "auto"]);
+    for wanted in [
+        "clock offset subtracted from the delays: 298 ms",
+        "estimated so that the smallest delays of both ways are equal; wrong by half their true difference, at most 12.000 ms",
+        "no clock drift found",
+    ] {
+        assert!(table.contains(wanted), "{wanted}: {table}");
+    }
+    let figures = json(&["import", "captures", &first, &second, "--offset", "auto", "--json"]);
+    let estimate = &figures["captures"]["clock_estimate"];
+    assert_eq!((estimate["offset_ms"].as_f64(), estimate["within_ms"].as_f64()), (Some(298.0), Some(12.0)));
+    assert_eq!(figures["captures"]["ways"][1]["delay_min_ms"], 12.0);
 }

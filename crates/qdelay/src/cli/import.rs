@@ -53,6 +53,8 @@ Examples:
   The server's clock is 3.2 ms ahead; a row for each packet:
     qdelay import captures client.pcap server.pcap --offset 3.2ms \\
       --csv packets.csv
+  Clocks that differ, by an unknown offset:
+    qdelay import captures client.pcap server.pcap --offset auto
   A capture of 'qdelay link --pcap', which has both ends:
     qdelay import captures link.pcapng
 
@@ -66,7 +68,7 @@ pub struct ImportCaptures {
     /// Capture of the other end; omit where FIRST has both ends, each at its own interface
     #[arg(value_name = "SECOND")]
     pub second: Option<PathBuf>,
-    /// Clock offset of SECOND relative to FIRST; negative where SECOND is behind
+    /// Clock offset of SECOND relative to FIRST, negative where SECOND is behind; auto: estimated, with drift, from traffic both ways
     #[arg(long, value_name = "TIME", default_value = "0s", allow_hyphen_values = true)]
     pub offset: String,
     /// Write a row for each packet as CSV; - for standard output

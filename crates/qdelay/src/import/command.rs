@@ -1,6 +1,7 @@
 //! `qdelay import`: measurements of other programs.
 
 use super::captures::{self, Comparison, Evidence, FlowFigures, Side, Way};
+use super::clocks::Estimate;
 use super::mahimahi_log::{self, Bin, LogFigures};
 use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi};
 use qdelay_core::units::parse_span;
@@ -179,16 +180,29 @@ fn other_events(log: &str, figures: &LogFigures) -> String {
     }
 }
 
-/// Time with a sign, in nanoseconds.
-fn offset(text: &str) -> Result<i64, Failure> {
+/// Clock offset as the user gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offset {
+    /// Nanoseconds by which the second clock is ahead.
+    Given(i64),
+    /// `auto`: estimated from the smallest delays of both directions.
+    Estimated,
+}
+
+/// Reads `--offset`: `auto`, or a time with a sign.
+fn offset(text: &str) -> Result<Offset, Failure> {
+    if text == "auto" {
+        return Ok(Offset::Estimated);
+    }
     let (sign, size) = match text.strip_prefix('-') {
         Some(size) => (-1, size),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
     let wrong = |what: String| Failure::input("--offset", format!("'{text}': {what}"));
-    let span = parse_span(size).map_err(|error| wrong(error.to_string()))?;
+    let span = parse_span(size).map_err(|error| wrong(format!("{error}; or auto, which estimates it")))?;
     let nanos = i64::try_from(span.as_nanos());
-    Ok(sign * nanos.map_err(|_| wrong("more than 292 years; expected a shorter time".to_string()))?)
+    let nanos = nanos.map_err(|_| wrong("more than 292 years; expected a shorter time".to_string()))?;
+    Ok(Offset::Given(sign * nanos))
 }
 
 /// Compares two captures, or the two interfaces of one. Captures without a common packet are refused, because every packet would count as
@@ -213,7 +227,20 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
             ([format!("{name}, first interface"), format!("{name}, second")], sides)
         }
     };
-    let comparison = captures::compare(&first, &second, offset);
+    let has_one_clock = first.has_one_clock && second.has_one_clock;
+    let comparison = match offset {
+        Offset::Given(nanos) => captures::compare(&first, &second, nanos),
+        // Half the difference of the smallest delays would be that of the path.
+        Offset::Estimated if has_one_clock => captures::compare(&first, &second, 0),
+        Offset::Estimated => match captures::compare_estimated(&first, &second) {
+            Ok(comparison) => comparison,
+            // Captures without a common packet have an error of their own.
+            Err(error) => match captures::compare(&first, &second, 0) {
+                comparison if comparison.ways.iter().all(|way| way.delay_ms.is_none()) => comparison,
+                _ => return Err(Failure::input("--offset", error.message())),
+            },
+        },
+    };
     if comparison.ways.iter().all(|way| way.delay_ms.is_none()) {
         let message = "no packet is in both captures; expected those of both ends of a link, without address translation in between, \
             with at least 96 bytes of each packet";
@@ -226,7 +253,7 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
     } else if !is_for_data(options.csv.as_deref(), options.json) {
         let sides = names.iter().zip([&first, &second]);
         let text: String = sides.map(|(name, side)| side_text(name, side)).collect();
-        let clocks = clocks_text(&comparison, first.has_one_clock && second.has_one_clock);
+        let clocks = clocks_text(&comparison, has_one_clock);
         output::print(&format!("{text}{}{clocks}", captures_text(&comparison)))?;
     }
     let Some(path) = &options.csv else { return Ok(()) };
@@ -326,6 +353,9 @@ fn captures_text(comparison: &Comparison) -> String {
         }
     }
     let _ = writeln!(text, "clock offset subtracted from the delays: {} ms", comparison.clock_offset_ms);
+    if let Some(estimate) = &comparison.clock_estimate {
+        text += &estimate_text(estimate);
+    }
     for (way, [begin, end]) in comparison.ways.iter().zip(&comparison.least_delays_ms) {
         let _ = writeln!(
             text,
@@ -336,7 +366,28 @@ fn captures_text(comparison: &Comparison) -> String {
     text
 }
 
-/// Note on clocks that differ; `None` if both ends have the same clock.
+/// Assumption and figures of estimated clocks.
+fn estimate_text(estimate: &Estimate) -> String {
+    let Estimate { within_ms, drift_ppm, drift_ms, envelopes_ppm: [forth, back], is_unclear, .. } = estimate;
+    let drift = if *drift_ppm != 0.0 {
+        format!(
+            "clock drift removed: {drift_ppm:.3} ppm, {drift_ms:.3} ms from the first to the last packet (lines below the delays of each \
+             way alone: forth {forth:.3}, back {back:.3} ppm)\n"
+        )
+    } else if *is_unclear {
+        format!(
+            "no clock drift removed: the smallest delays change by {forth:.3} ppm forth and {back:.3} ppm back, not as those of a clock; a \
+             queue that never emptied, another route, or a clock that was set\n"
+        )
+    } else {
+        "no clock drift found\n".to_string()
+    };
+    format!(
+        "estimated so that the smallest delays of both ways are equal; wrong by half their true difference, at most {within_ms:.3} ms\n{drift}"
+    )
+}
+
+/// Note on clocks that differ; empty if both ends have the same clock.
 fn clocks_text(comparison: &Comparison, is_one_clock: bool) -> String {
     let mut text = String::new();
     if is_one_clock {
@@ -351,7 +402,8 @@ fn clocks_text(comparison: &Comparison, is_one_clock: bool) -> String {
     if let Some(reason) = reason {
         let difference = match comparison.likely_offset_ms {
             Some(ms) => format!(
-                "the clocks differ by about {ms} ms (half the difference of the smallest delays); --offset {ms}ms corrects for this"
+                "the clocks differ by about {ms} ms (half the difference of the smallest delays); --offset auto corrects for this and for drift, \
+                 --offset {ms}ms for this alone"
             ),
             None => "the clocks differ; --offset corrects for the difference".to_string(),
         };

@@ -232,6 +232,28 @@ fn clock_offset_mixes_both_ways() {
     assert_eq!(comparison.likely_offset_ms, Some(30.0), "the least delays are 40 and -20");
 }
 
+/// A capture beside itself: all differences are 0, and hop limits equal. Both directions keep their own way.
+#[test]
+fn a_flow_and_its_mirror_never_go_the_same_way() {
+    let mut packets: Vec<_> = (0..20_u64)
+        .flat_map(|number| {
+            let packet = udp(number as u16, number as u32, 0);
+            let time = BEGIN + number * 20 * MS;
+            [(time, packet.clone()), (time + MS, reversed(packet))]
+        })
+        .collect();
+    let same = |packets: &[(u64, Vec<u8>)]| {
+        let file = capture(Kind::Micros, packets);
+        let comparison = compared(&file, &file, 0);
+        comparison.flows.iter().map(|flow| (flow.way, flow.sent, flow.lost)).collect::<Vec<_>>()
+    };
+    assert_eq!(same(&packets), [(Way::Forth, 20, 0), (Way::Back, 20, 0)]);
+    // One address at both ends: ports tell the directions apart.
+    packets.iter_mut().for_each(|(_, packet)| packet[19] = 1);
+    packets.iter_mut().for_each(|(_, packet)| packet[15] = 1);
+    assert_eq!(same(&packets), [(Way::Forth, 20, 0), (Way::Back, 20, 0)]);
+}
+
 /// A capture that keeps fewer bytes than are compared is matched by the bytes it has.
 #[test]
 fn short_snaplen_reads_as_loss() {

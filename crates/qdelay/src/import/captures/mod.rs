@@ -5,7 +5,7 @@
 //!
 //! | figure | definition |
 //! | --- | --- |
-//! | delay | receive time minus send time, minus the clock offset |
+//! | delay | receive time minus send time, both by the first clock |
 //! | lost | packets of the sending end that the receiving end lacks, among those sent between the first and the last packet of that direction at the receiving end; packets outside may have been in flight when a capture began or ended, and count as `at_the_edges` |
 //! | reordered | packets that arrived after a packet of the same flow that was sent later |
 //! | copies | packets that arrived more often than sent |
@@ -21,6 +21,7 @@ pub use headers::Ends;
 pub use reader::{Captured, Notes};
 pub use ways::Evidence;
 
+use crate::import::clocks::{self, Clocks, Estimate, NoEstimate};
 use crate::import::{NANOS_PER_MS, summary};
 use headers::{Seen, Unidentified, identify};
 use matching::{Flow, matched};
@@ -82,6 +83,16 @@ pub enum Way {
     Back,
 }
 
+impl Way {
+    /// The other direction.
+    pub const fn opposite(self) -> Way {
+        match self {
+            Way::Forth => Way::Back,
+            Way::Back => Way::Forth,
+        }
+    }
+}
+
 /// A flow, or all flows of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowFigures {
@@ -114,8 +125,13 @@ pub struct FlowFigures {
 /// Results of the comparison of two captures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Clock offset of the second capture relative to the first, subtracted from the delays.
+    /// Clock offset of the second capture relative to the first, subtracted from the delays; with a drift, that at the first packet.
     pub clock_offset_ms: f64,
+    /// Estimate of offset and drift; null where the offset is given.
+    pub clock_estimate: Option<Estimate>,
+    /// The clocks by which the delays are computed.
+    #[serde(skip)]
+    pub clocks: Clocks,
     /// Offset at which the smallest delays of both directions are equal; null where all traffic goes one way.
     pub likely_offset_ms: Option<f64>,
     /// All flows of each direction.
@@ -228,8 +244,31 @@ fn each(place: &str, file: impl Read, packet: impl FnMut(Captured)) -> Result<No
 
 /// Compares the packets of both ends; the clock of `second` is `offset` nanoseconds ahead.
 pub fn compare(first: &Side, second: &Side, offset: i64) -> Comparison {
+    compare_flows(matched(first, second), Clocks::constant(offset))
+}
+
+/// Compares the packets of both ends by estimated clocks.
+///
+/// # Errors
+/// Captures without traffic of known direction both ways, or with clocks that were set meanwhile.
+pub fn compare_estimated(first: &Side, second: &Side) -> Result<Comparison, NoEstimate> {
     let flows = matched(first, second);
-    let directions = Directions::new(&flows, offset);
+    let directions = Directions::new(&flows, &Clocks::default());
+    let mut times = [Vec::new(), Vec::new()];
+    for (ends, flow) in &flows {
+        // A direction by the sign presumes the offset.
+        if let (way, Evidence::Reverse | Evidence::HopLimit) = directions.of_flow(ends) {
+            times[way as usize].extend(flow.both.iter().map(|(first, second, _)| (*first, *second)));
+        }
+    }
+    let [forth, back] = times;
+    let estimate = clocks::estimate(&forth, &back)?;
+    let comparison = compare_flows(flows, estimate.clocks);
+    Ok(Comparison { clock_estimate: Some(estimate), ..comparison })
+}
+
+fn compare_flows(flows: BTreeMap<Ends, Flow>, clocks: Clocks) -> Comparison {
+    let directions = Directions::new(&flows, &clocks);
     // Packets by direction.
     let mut ways: BTreeMap<Way, Vec<(Ends, Evidence, Flow)>> = BTreeMap::new();
     for (ends, flow) in flows {
@@ -237,7 +276,9 @@ pub fn compare(first: &Side, second: &Side, offset: i64) -> Comparison {
         ways.entry(way).or_default().push((ends, evidence, flow));
     }
     let mut comparison = Comparison {
-        clock_offset_ms: offset as f64 / NANOS_PER_MS,
+        clock_offset_ms: clocks.offset() as f64 / NANOS_PER_MS,
+        clock_estimate: None,
+        clocks,
         likely_offset_ms: None,
         ways: Vec::new(),
         flows: Vec::new(),
@@ -245,9 +286,9 @@ pub fn compare(first: &Side, second: &Side, offset: i64) -> Comparison {
         packets: Vec::new(),
     };
     let least: Vec<Option<i64>> =
-        ways.into_iter().map(|(way, flows)| of_way(way, flows, offset, &mut comparison)).collect();
+        ways.into_iter().map(|(way, flows)| of_way(way, flows, &mut comparison)).collect();
     if let [Some(forth), Some(back)] = least.as_slice() {
-        let nanos = (i128::from(*forth) - i128::from(*back)) / 2 + i128::from(offset);
+        let nanos = (i128::from(*forth) - i128::from(*back)) / 2 + i128::from(clocks.offset());
         comparison.likely_offset_ms = Some(nanos as f64 / NANOS_PER_MS);
     }
     comparison.flows.sort_by_key(|flow| std::cmp::Reverse(flow.sent));
@@ -256,16 +297,12 @@ pub fn compare(first: &Side, second: &Side, offset: i64) -> Comparison {
 }
 
 /// Adds the flows of a direction; returns its smallest delay in nanoseconds.
-fn of_way(
-    way: Way,
-    flows: Vec<(Ends, Evidence, Flow)>,
-    offset: i64,
-    comparison: &mut Comparison,
-) -> Option<i64> {
+fn of_way(way: Way, flows: Vec<(Ends, Evidence, Flow)>, comparison: &mut Comparison) -> Option<i64> {
+    let clocks = comparison.clocks;
     let (from, to) = if way == Way::Forth { (0, 1) } else { (1, 0) };
     // Send time and delay, seen from the sending end of this direction.
     let of_both = |(one, other, bytes): &(i64, i64, u32)| {
-        let delay = other.saturating_sub(*one).saturating_sub(offset);
+        let delay = clocks.to_first(*other).saturating_sub(*one);
         if way == Way::Forth { (*one, delay, *bytes) } else { (*other, delay.saturating_neg(), *bytes) }
     };
     let sent = || flows.iter().flat_map(|(_, _, flow)| flow.both.iter().map(of_both)).map(|(sent, ..)| sent);

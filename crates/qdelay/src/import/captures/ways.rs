@@ -5,10 +5,12 @@
 //! exceed all
 //! differences back. Traffic in both directions is decided by this order. For one-way traffic the hop limit decides, which routers between
 //! the
-//! ends decrease. Without routers the sign of the differences decides, which is correct if the clocks differ by less than a delay.
+//! ends decrease. Without routers the sign of the differences decides, which is correct if the clocks differ by less than a delay. Traffic
+//! between two addresses never goes one way in both directions.
 
 use super::matching::Flow;
 use super::{Ends, Way};
+use crate::import::clocks::Clocks;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -46,20 +48,25 @@ impl Between {
     }
 }
 
-/// Source and destination address.
-type Addresses = (IpAddr, IpAddr);
+/// Source and destination: an address, and a port where both addresses are the same.
+type Addresses = ((IpAddr, u16), (IpAddr, u16));
+
+fn addresses(ends: &Ends) -> Addresses {
+    let is_one = ends.source == ends.destination;
+    let end = |address: IpAddr, port: u16| (address, if is_one { port } else { 0 });
+    (end(ends.source, ends.source_port), end(ends.destination, ends.destination_port))
+}
 
 /// Directions by addresses.
 pub struct Directions(BTreeMap<Addresses, (Way, Evidence)>);
 
 impl Directions {
-    /// Directions of all flows; the second clock is `offset` nanoseconds ahead of the first.
-    pub fn new(flows: &BTreeMap<Ends, Flow>, offset: i64) -> Directions {
+    /// Directions of all flows by these clocks.
+    pub fn new(flows: &BTreeMap<Ends, Flow>, clocks: &Clocks) -> Directions {
         let mut between: BTreeMap<Addresses, Between> = BTreeMap::new();
         for (ends, flow) in flows {
-            let sum = between.entry((ends.source, ends.destination)).or_default();
-            let difference =
-                |(one, other, _): &(i64, i64, u32)| other.saturating_sub(*one).saturating_sub(offset);
+            let sum = between.entry(addresses(ends)).or_default();
+            let difference = |(one, other, _): &(i64, i64, u32)| clocks.to_first(*other).saturating_sub(*one);
             sum.differences.extend(flow.both.iter().map(difference));
             sum.hops += flow.hops;
             (0..2).for_each(|side| sum.only[side] += flow.only[side].len());
@@ -71,7 +78,11 @@ impl Directions {
             .collect();
         let clocks = clock_difference(&known, &between);
         for (addresses, sum) in &between {
+            let mirror = known.get(&(addresses.1, addresses.0)).copied();
             known.entry(*addresses).or_insert_with(|| {
+                if let Some((way, evidence)) = mirror {
+                    return (way.opposite(), evidence);
+                }
                 let is_back = match sum.median() {
                     Some(median) => median < clocks,
                     None => sum.only[0] < sum.only[1],
@@ -84,7 +95,7 @@ impl Directions {
 
     /// Direction of a flow, and its evidence.
     pub fn of_flow(&self, ends: &Ends) -> (Way, Evidence) {
-        self.0.get(&(ends.source, ends.destination)).copied().unwrap_or((Way::Forth, Evidence::Sign))
+        self.0.get(&addresses(ends)).copied().unwrap_or((Way::Forth, Evidence::Sign))
     }
 }
 
@@ -95,10 +106,12 @@ fn evident(
     between: &BTreeMap<Addresses, Between>,
 ) -> Option<(Way, Evidence)> {
     let way = |is_forth: bool| if is_forth { Way::Forth } else { Way::Back };
-    let reverse = between.get(&(destination, source)).and_then(Between::rank);
-    match (sum.rank()?, reverse) {
+    let mirror = between.get(&(destination, source));
+    // Hops of the mirror count against those of this direction, so that both get opposite ways.
+    let hops = sum.hops - mirror.map_or(0, |mirror| mirror.hops);
+    match (sum.rank()?, mirror.and_then(Between::rank)) {
         (rank, Some(reverse)) if rank != reverse => Some((way(rank > reverse), Evidence::Reverse)),
-        _ if sum.hops != 0 => Some((way(sum.hops > 0), Evidence::HopLimit)),
+        _ if hops != 0 => Some((way(hops > 0), Evidence::HopLimit)),
         _ => None,
     }
 }
