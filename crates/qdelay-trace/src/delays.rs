@@ -14,9 +14,10 @@ use crate::format::mbps::columns;
 use crate::format::number::{read_number, read_seconds};
 use crate::lines::{Body, LineParser};
 use crate::rates::STEPS_MAX;
-use crate::window::{DURATION_MAX, DURATION_MAX_TEXT, check_starts, check_window, seconds};
+use crate::window::{DURATION_MAX, DURATION_MAX_TEXT, check_starts, check_window, decimal, seconds};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 use qdelay_core::{Span, Time};
 
 /// Largest delay of a trace.
@@ -109,6 +110,22 @@ impl Parser {
 /// Errors of [`LineParser::feed`] and [`LineParser::finish`].
 pub fn parse(text: &[u8], slot: Span) -> Result<DelaySteps, TraceError> {
     Parser::with_slots(slot).whole(text)
+}
+
+/// Writes delays in two columns. They are read back exactly, but for a last step of an odd number of nanoseconds that has not the length of
+/// the one before it: it becomes 1 ns shorter.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(delays: &DelaySteps, out: &mut impl fmt::Write) -> fmt::Result {
+    let mut row =
+        |start: Time, delay: Span| writeln!(out, "{}\t{}", seconds(start), decimal(delay.as_nanos(), 6));
+    delays.steps().iter().try_for_each(|step| row(step.start, step.delay))?;
+    let [before @ .., last] = delays.steps() else { return Ok(()) };
+    let length = (Time::ZERO + delays.period()).since(last.start);
+    let implied = before.last().map_or(Span::from_secs(1), |before| last.start.since(before.start));
+    // A second row of the last delay tells its length: each of the two holds for half of it.
+    if length != implied { row(last.start + length / 2, last.delay) } else { Ok(()) }
 }
 
 /// The form of a file.
@@ -251,6 +268,29 @@ mod tests {
         assert!(error("60001\n").contains("60000 ms"));
         assert!(error("-1\n").contains("line 1"));
         assert!(error("# nothing\n").contains("line 1") || !error("# nothing\n").is_empty());
+    }
+
+    #[test]
+    fn written_delays_are_read_back() {
+        for (starts_us, period_us) in [
+            (vec![0], 1_000_000),
+            (vec![0], 250),
+            (vec![0, 100_000, 200_000], 300_000),
+            (vec![0, 100_000, 170_001], 9_000_001),
+        ] {
+            let step = |(number, start): (u64, u64)| DelayStep {
+                start: Time::ZERO + Span::from_micros(start),
+                delay: Span::from_nanos(20_000_001 + number * 999),
+            };
+            let steps = (0..).zip(starts_us).map(step).collect();
+            let delays = DelaySteps::new(steps, Span::from_micros(period_us)).unwrap();
+            let mut text = alloc::string::String::new();
+            write(&delays, &mut text).unwrap();
+            let read = parse(text.as_bytes(), SLOT).unwrap();
+            assert_eq!(read.period(), delays.period(), "{text}");
+            assert_eq!(read.steps()[..delays.steps().len()], *delays.steps(), "{text}");
+            assert!(read.steps().last().unwrap().delay == delays.steps().last().unwrap().delay);
+        }
     }
 
     #[test]

@@ -140,3 +140,59 @@ fn an_estimated_clock_offset() {
     assert_eq!((estimate["offset_ms"].as_f64(), estimate["within_ms"].as_f64()), (Some(298.0), Some(12.0)));
     assert_eq!(figures["captures"]["ways"][1]["delay_min_ms"], 12.0);
 }
+
+/// Traces of a link that carries a packet of 32 bytes each 20 ms, whose delay is 10 ms forth and 14 ms back.
+#[test]
+fn traces_of_captures() {
+    let folder = folder("import-trace");
+    let numbers: Vec<u8> = (0..60).collect();
+    let (mut first, mut second) = (capture(&numbers, 20, 0), capture(&numbers, 20, 310_000));
+    answers(&mut first, &mut second, 60, 310_000, 25_000);
+    let (first, second) = (file(&folder, "client.pcap", first), file(&folder, "server.pcap", second));
+    let prefix = folder.join("walk").display().to_string();
+    let name = |ending: &str| format!("{prefix}-{ending}");
+    refused(
+        &["import", "captures", &first, &second, "--trace", &prefix],
+        &["--trace: delays back are down to -286.000 ms; expected none below 0", "--offset auto"],
+    );
+    let said = succeed(&["import", "captures", &first, &second, "--offset", "auto", "--trace", &prefix]);
+    for wanted in [
+        "walk-forth.mbps: 11 bins of 100 ms, mean 0.01 Mbit/s; 11 bins not saturated: at least this rate\n",
+        "walk-forth.delay: base delay, 12 to 12 ms\n",
+        "walk-back.delay: base delay, 12 to 12 ms\n",
+    ] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    let delays = fs::read_to_string(name("forth.delay")).unwrap();
+    assert!(
+        delays.starts_with("# one-way delay forth, in seconds and ms: smallest delay within 10s"),
+        "{delays}"
+    );
+    assert!(delays.contains("\n0\t12\n0.1\t12\n"), "{delays}");
+    let rates = fs::read_to_string(name("back.mbps")).unwrap();
+    assert!(rates.contains("# 11 of 11 bins not saturated (the queue was empty)"), "{rates}");
+    // 5 packets of 32 bytes in 100 ms.
+    assert!(rates.contains("\n0.1\t0.0128\n"), "{rates}");
+    let info = json(&["trace", "info", &name("forth.mbps"), "--json"]);
+    assert_eq!(info["traces"][0]["duration_s"], 1.1);
+    let rtt = format!("trace:{}:of=one_way", name("forth.delay"));
+    let compare =
+        ["compare", "--link", "5mbit", "--duration", "1s", "--warmup", "0s", "--jobs", "1", "--json"];
+    let figures =
+        json(&[&compare[..], &["--qdisc", "taildrop", "--transport", "udp:100kbit", "--rtt", &rtt]].concat());
+    assert!(figures["rows"].as_array().or(figures["cases"].as_array()).is_some(), "{figures}");
+    // Existing files are kept.
+    let again = ["import", "captures", &first, &second, "--offset", "auto", "--trace", &prefix];
+    refused(&again, &["walk-forth.delay: exists already; expected a new name, or --force to replace it"]);
+    let all = [&again[..], &["--force", "--trace-delay", "all", "--trace-bin", "50ms", "--json"]].concat();
+    let figures = json(&all);
+    assert_eq!(
+        (figures["traces"][1]["direction"].as_str(), figures["traces"][1]["bins"].as_u64()),
+        (Some("back"), Some(23))
+    );
+    assert_eq!(figures["traces"][0]["delay"], "all");
+    let short =
+        ["import", "captures", &first, &second, "--offset", "auto", "--trace", "x", "--trace-bin", "1s"];
+    refused(&short, &["--trace: fewer than two bins between the first packet and the last"]);
+    assert!(!std::path::Path::new("x-forth.delay").exists());
+}

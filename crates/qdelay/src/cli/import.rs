@@ -1,6 +1,6 @@
 //! `qdelay import`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use qdelay_core::Span;
 use qdelay_terminal::values;
 use std::path::PathBuf;
@@ -57,6 +57,10 @@ Examples:
     qdelay import captures client.pcap server.pcap --offset auto
   A capture of 'qdelay link --pcap', which has both ends:
     qdelay import captures link.pcapng
+  Traces of capacity and delay, to replay the measured link:
+    qdelay import captures client.pcap server.pcap --offset auto --trace walk
+    qdelay compare --trace walk-back.mbps \\
+      --rtt trace:walk-back.delay:of=one_way
 
 Captures should keep 96 bytes or more of each packet (tcpdump -s 96), with
 segmentation offload off (ethtool -K eth0 tso off gso off gro off lro off).
@@ -74,7 +78,50 @@ pub struct ImportCaptures {
     /// Write a row for each packet as CSV; - for standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: TraceFiles,
+    /// Bin width of the traces
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub trace_bin: Span,
+    /// Delay in the trace of delays
+    #[arg(long, value_name = "PART", default_value = "base")]
+    pub trace_delay: TraceDelay,
+    /// Rate of bins whose queue was empty, in the trace of capacity
+    #[arg(long, value_name = "RATE", default_value = "measured")]
+    pub trace_rate: TraceRate,
     /// Print JSON (docs/json.md)
     #[arg(long)]
     pub json: bool,
+}
+
+/// Files with traces.
+#[derive(Args, Debug)]
+pub struct TraceFiles {
+    /// Write traces of each direction: PREFIX-DIRECTION.delay, and of captures PREFIX-DIRECTION.mbps
+    #[arg(long, value_name = "PREFIX")]
+    pub trace: Option<PathBuf>,
+    /// Window of the base delay, the smallest delay in it
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub trace_window: Span,
+    /// Replace existing traces
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Delay in a trace of delays.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceDelay {
+    /// Without queueing: the replaying link has a queue of its own
+    Base,
+    /// Mean of each bin, with queueing
+    All,
+}
+
+/// Rate of bins whose queue was empty.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceRate {
+    /// As measured: the capacity is at least this
+    Measured,
+    /// Of the last bin with a queue, where that is larger
+    Hold,
 }

@@ -12,7 +12,7 @@ mod trace;
 
 pub use compare::Compare;
 pub use generate::{Completions, Man};
-pub use import::{ImportCaptures, ImportCommand, ImportMahimahi};
+pub use import::{ImportCaptures, ImportCommand, ImportMahimahi, TraceDelay, TraceFiles, TraceRate};
 pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::Gateway;
 pub use link::{Link, Live};

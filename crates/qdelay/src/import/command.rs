@@ -3,7 +3,9 @@
 use super::captures::{self, Comparison, Evidence, FlowFigures, Side, Way};
 use super::clocks::Estimate;
 use super::mahimahi_log::{self, Bin, LogFigures};
-use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi};
+use super::replay::{Arrived, DelayPart};
+use super::trace_files::{self, Load, Packets};
+use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi, TraceDelay};
 use qdelay_core::units::parse_span;
 use qdelay_report as report;
 use qdelay_study::engine;
@@ -209,6 +211,8 @@ fn offset(text: &str) -> Result<Offset, Failure> {
 /// lost.
 fn compare(options: &ImportCaptures) -> Result<(), Failure> {
     let offset = offset(&options.offset)?;
+    let load = Load::Traffic(options.trace_rate);
+    trace_files::refuse_existing(&options.files, &[Way::Forth, Way::Back].map(word), load)?;
     let read = |path: &Path| -> Result<Side, Failure> {
         let side = captures::side(&path.display().to_string(), open(path)?)?;
         match side.counts.packets {
@@ -246,15 +250,19 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
             with at least 96 bytes of each packet";
         return Err(Failure::input(names.join(", "), message));
     }
+    let delay = delay_part(options.trace_delay);
+    let traces = trace_files::write(&options.files, arrived(&comparison), load, options.trace_bin, delay)?;
     if options.json {
         output::print(&pretty(&json!({
             "schema_version": SCHEMA_VERSION, "first": first.counts, "second": second.counts, "captures": comparison,
+            "traces": traces,
         })))?;
     } else if !is_for_data(options.csv.as_deref(), options.json) {
         let sides = names.iter().zip([&first, &second]);
         let text: String = sides.map(|(name, side)| side_text(name, side)).collect();
         let clocks = clocks_text(&comparison, has_one_clock);
-        output::print(&format!("{text}{}{clocks}", captures_text(&comparison)))?;
+        let files = trace_files::text(&traces);
+        output::print(&format!("{text}{}{clocks}{files}", captures_text(&comparison)))?;
     }
     let Some(path) = &options.csv else { return Ok(()) };
     output::write_file(path, true, |out| {
@@ -269,6 +277,29 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
         Ok(())
     })?;
     said(options.csv.as_deref(), options.json, path)
+}
+
+const fn delay_part(delay: TraceDelay) -> DelayPart {
+    match delay {
+        TraceDelay::Base => DelayPart::Base,
+        TraceDelay::All => DelayPart::All,
+    }
+}
+
+/// Packets that arrived, of each direction, by the first clock.
+fn arrived(comparison: &Comparison) -> Vec<Packets> {
+    let of_way = |way: Way| {
+        let packets = comparison.packets.iter().filter(|packet| packet.way == way);
+        let arrived = packets.filter_map(|packet| {
+            let sent = match way {
+                Way::Forth => packet.sent,
+                Way::Back => comparison.clocks.to_first(packet.sent),
+            };
+            Some(Arrived { sent, delay: packet.delay?, bytes: packet.bytes })
+        });
+        Packets { name: word(way), arrived: arrived.collect() }
+    };
+    vec![of_way(Way::Forth), of_way(Way::Back)]
 }
 
 fn word(way: Way) -> &'static str {

@@ -5,6 +5,7 @@
 //! | [`mahimahi_log`] | rates and delays of a log, as in mm-throughput-graph |
 //! | [`captures`] | matched packets of two captures: delay, loss and reordering of each flow |
 //! | [`clocks`] | offset and drift between two clocks, from packets with a time of each |
+//! | [`replay`] | traces of delay and capacity from the delays of packets |
 //!
 //! Files may be cut short, damaged or malicious: readers return the error with its place, and use memory in proportion to the file.
 
@@ -12,6 +13,8 @@ pub mod captures;
 pub mod clocks;
 mod command;
 pub mod mahimahi_log;
+pub mod replay;
+mod trace_files;
 
 pub use command::run;
 

@@ -5,3 +5,4 @@ mod clocks;
 mod damaged;
 mod files;
 mod mahimahi_log;
+mod replay;
