@@ -296,6 +296,14 @@ fn read(input: &mut dyn Read, format: &Format) -> Result<(Trace, Vec<String>), R
     parser.finish_with_notes().map_err(|error| wrong(&contents, &error))
 }
 
+/// The bytes of a file that may be compressed, unpacked while they are read, with limits on what they unpack to.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn unpacked<'a>(input: &'a mut dyn Read) -> io::Result<Box<dyn Read + 'a>> {
+    packed::text(input)
+}
+
 /// Reads until `chunk` is full or the input ends; returns the number of bytes read.
 fn fill(input: &mut dyn Read, chunk: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;

@@ -1,6 +1,7 @@
 //! `qdelay import`: logs and captures of other programs.
 
 use crate::common::{file, folder, json, refused, succeed};
+use crate::imports::irtt::{ALL, Settings, sample};
 use std::fs;
 
 const LOG: &str = "# mahimahi mm-link (downlink) [x.trace] > x.log\n# base timestamp: 100\n\
@@ -165,7 +166,7 @@ fn traces_of_captures() {
     }
     let delays = fs::read_to_string(name("forth.delay")).unwrap();
     assert!(
-        delays.starts_with("# one-way delay forth, in seconds and ms: smallest delay within 10s"),
+        delays.starts_with("# one-way delay (forth), in seconds and ms: smallest delay within 10s"),
         "{delays}"
     );
     assert!(delays.contains("\n0\t12\n0.1\t12\n"), "{delays}");
@@ -195,4 +196,80 @@ fn traces_of_captures() {
         ["import", "captures", &first, &second, "--offset", "auto", "--trace", "x", "--trace-bin", "1s"];
     refused(&short, &["--trace: fewer than two bins between the first packet and the last"]);
     assert!(!std::path::Path::new("x-forth.delay").exists());
+}
+
+/// Requests of 20 to 31 ms, replies of 10 ms, one lost each way; the server's clock is 300 ms ahead.
+#[test]
+fn results_of_irtt() {
+    let folder = folder("import-irtt");
+    let results = file(&folder, "walk.json", sample(ALL));
+    let table = succeed(&["import", "irtt", &results]);
+    for wanted in [
+        "walk.json: irtt 0.9.1, 12 packets sent, 10 received, 0 duplicates, 0 late\n",
+        "loss: 16.67% (up 8.33%, down 9.09%)\nlost by the replies' windows: 1 up, 1 down, 0 in an unknown direction\n",
+        "differences of the wall clocks of client and server; clock offset subtracted: 0 ms\n",
+        "delays below 0: the clocks differ by about 305 ms",
+    ] {
+        assert!(table.contains(wanted), "{wanted}: {table}");
+    }
+    let row = |table: &str, name: &str| {
+        let row = table.lines().find(|line| line.starts_with(name)).unwrap();
+        row.split_whitespace().skip(1).map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(row(&table, "rtt"), ["10", "30.00", "35.60", "35.00", "41.00", "41.00", "41.00"]);
+    let prefix = folder.join("walk").display().to_string();
+    refused(
+        &["import", "irtt", &results, "--trace", &prefix],
+        &["--trace: delays receive are down to -290.000 ms", "--offset auto"],
+    );
+    assert!(!std::path::Path::new(&format!("{prefix}-rtt.delay")).exists());
+    let estimated = succeed(&["import", "irtt", &results, "--offset", "auto", "--trace", &prefix]);
+    assert_eq!(row(&estimated, "send")[1], "15.00");
+    assert!(estimated.contains("at most 15.000 ms\n"), "{estimated}");
+    // Lost packets: the delay before them holds. The last row tells the length.
+    let round_trips = fs::read_to_string(format!("{prefix}-rtt.delay")).unwrap();
+    assert!(round_trips.contains("\n0\t30\n0.02\t31\n0.04\t32\n0.06\t32\n0.08\t34\n"), "{round_trips}");
+    let again = ["import", "irtt", &results, "--offset", "305ms", "--trace", &prefix];
+    refused(&again, &["walk-rtt.delay: exists already"]);
+    let figures = json(&[&again[..], &["--force", "--trace-delay", "base", "--json"]].concat());
+    assert_eq!(figures["irtt"]["losses"]["up_percent"].as_f64().map(|percent| percent.round()), Some(8.0));
+    assert_eq!(
+        (figures["irtt"]["clock"].as_str(), figures["irtt"]["delays"][2]["min_ms"].as_f64()),
+        (Some("wall"), Some(15.0))
+    );
+    assert_eq!(
+        (figures["traces"][0]["delay_max_ms"].as_f64(), figures["traces"][0]["rate_file"].as_str()),
+        (Some(30.0), None)
+    );
+    let compare = [
+        "compare",
+        "--link",
+        "5mbit",
+        "--duration",
+        "1s",
+        "--warmup",
+        "0s",
+        "--jobs",
+        "1",
+        "--qdisc",
+        "taildrop",
+    ];
+    let rtt = format!("trace:{prefix}-rtt.delay");
+    succeed(&[&compare[..], &["--transport", "udp:100kbit", "--rtt", &rtt]].concat());
+    // Without wall clocks of the server there are no one-way delays, except by an estimate.
+    let monotonic = file(&folder, "monotonic.json", sample(Settings { clock: "monotonic", ..ALL }));
+    assert!(
+        succeed(&["import", "irtt", &monotonic]).contains("no one-way delays: the file has no wall clock")
+    );
+    assert_eq!(row(&succeed(&["import", "irtt", &monotonic, "--offset", "auto"]), "receive")[1], "15.00");
+    let none = file(&folder, "none.json", sample(Settings { stamps: "none", ..ALL }));
+    refused(
+        &["import", "irtt", &none, "--offset", "auto"],
+        &["--offset: the file has no times of the server; expected"],
+    );
+    let text = file(&folder, "text.json", "hello");
+    refused(
+        &["import", "irtt", &text],
+        &["text.json: expected value at line 1 column 1; expected the JSON that"],
+    );
 }

@@ -12,6 +12,8 @@ pub enum ImportCommand {
     Mahimahi(ImportMahimahi),
     /// Delay, loss and reordering between two captures (pcap, pcapng), one from each end of a link
     Captures(ImportCaptures),
+    /// Round trips, one-way delays and losses of irtt (JSON), and traces of delays
+    Irtt(ImportIrtt),
 }
 
 /// `qdelay import mahimahi`.
@@ -94,6 +96,37 @@ pub struct ImportCaptures {
     pub json: bool,
 }
 
+/// `qdelay import irtt`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  irtt client -i 10ms -d 1h --stats=both -o walk.json SERVER
+  qdelay import irtt walk.json --offset auto
+  Traces of delays, to replay them:
+    qdelay import irtt walk.json --trace walk
+    qdelay compare --link 20mbit --rtt trace:walk-rtt.delay
+
+docs/import.md defines the figures. FILE may be compressed by gzip.")]
+pub struct ImportIrtt {
+    /// Output of 'irtt client -o FILE'
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Clock offset of the server, subtracted from one-way delays; auto: estimated, with drift
+    #[arg(long, value_name = "TIME", default_value = "0s", allow_hyphen_values = true)]
+    pub offset: String,
+    #[command(flatten)]
+    pub files: TraceFiles,
+    /// Bin width of the traces [default: the interval of the packets]
+    #[arg(long, value_name = "TIME", value_parser = values::positive_span, allow_hyphen_values = true)]
+    pub trace_bin: Option<Span>,
+    /// Delay in the traces
+    #[arg(long, value_name = "PART", default_value = "all")]
+    pub trace_delay: TraceDelay,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Files with traces.
 #[derive(Args, Debug)]
 pub struct TraceFiles {
@@ -120,8 +153,8 @@ pub enum TraceDelay {
 /// Rate of bins whose queue was empty.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceRate {
-    /// As measured: the capacity is at least this
+    /// Measured rate: the capacity is at least this
     Measured,
-    /// Of the last bin with a queue, where that is larger
+    /// Rate of the last bin with a queue, where that is larger
     Hold,
 }

@@ -12,7 +12,9 @@ mod trace;
 
 pub use compare::Compare;
 pub use generate::{Completions, Man};
-pub use import::{ImportCaptures, ImportCommand, ImportMahimahi, TraceDelay, TraceFiles, TraceRate};
+pub use import::{
+    ImportCaptures, ImportCommand, ImportIrtt, ImportMahimahi, TraceDelay, TraceFiles, TraceRate,
+};
 pub use lab::{LabBuild, LabCommand, LabList};
 pub use link::Gateway;
 pub use link::{Link, Live};
@@ -50,7 +52,7 @@ link with --trace FILE or --link 10mbit.
   qdelay lab       a Linux kernel in virtual time, for run --clock lab
   qdelay list      every component with parameters, units, ranges and defaults
   qdelay trace     statistics of traces; convert them; make new ones from a seed
-  qdelay import    rates and delays from mahimahi's logs and from captures
+  qdelay import    rates and delays from mahimahi's logs, captures and irtt
 
 'qdelay help COMMAND' explains each, with examples.
 ";

@@ -1,12 +1,13 @@
 //! `qdelay import`: measurements of other programs.
 
 use super::captures::{self, Comparison, Evidence, FlowFigures, Side, Way};
-use super::clocks::Estimate;
+use super::irtt_command;
 use super::mahimahi_log::{self, Bin, LogFigures};
-use super::replay::{Arrived, DelayPart};
+use super::offset::{self, Offset};
+use super::open;
+use super::replay::Arrived;
 use super::trace_files::{self, Load, Packets};
-use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi, TraceDelay};
-use qdelay_core::units::parse_span;
+use crate::cli::{ImportCaptures, ImportCommand, ImportMahimahi};
 use qdelay_report as report;
 use qdelay_study::engine;
 use qdelay_study::results::{SCHEMA_VERSION, Series, pretty, round};
@@ -16,16 +17,12 @@ use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column, milliseconds};
 use serde_json::json;
 use std::fmt::Write;
-use std::fs::File;
 use std::path::Path;
 
 /// Largest number of flows in the table; the JSON has all of them.
 const ROWS: usize = 40;
 /// Largest number of steps of a plot.
 const BINS_MAX: usize = 1_000_000;
-/// Delay above which the clocks must differ: two minutes, the longest life of a TCP segment (RFC 9293, section 3.4.2).
-const LIFE_MAX_MS: f64 = 120_000.0;
-
 /// Runs the command.
 ///
 /// # Errors
@@ -34,15 +31,7 @@ pub fn run(command: &ImportCommand) -> Result<(), Failure> {
     match command {
         ImportCommand::Mahimahi(options) => logs(options),
         ImportCommand::Captures(options) => compare(options),
-    }
-}
-
-fn open(path: &Path) -> Result<File, Failure> {
-    let fail = |error: std::io::Error| Failure::input(path.display(), format!("{error}; expected a file"));
-    let file = File::open(path).map_err(fail)?;
-    match file.metadata().map_err(fail)?.is_dir() {
-        true => Err(Failure::input(path.display(), "is a folder; expected a file")),
-        false => Ok(file),
+        ImportCommand::Irtt(options) => irtt_command::run(options),
     }
 }
 
@@ -182,35 +171,10 @@ fn other_events(log: &str, figures: &LogFigures) -> String {
     }
 }
 
-/// Clock offset as the user gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Offset {
-    /// Nanoseconds by which the second clock is ahead.
-    Given(i64),
-    /// `auto`: estimated from the smallest delays of both directions.
-    Estimated,
-}
-
-/// Reads `--offset`: `auto`, or a time with a sign.
-fn offset(text: &str) -> Result<Offset, Failure> {
-    if text == "auto" {
-        return Ok(Offset::Estimated);
-    }
-    let (sign, size) = match text.strip_prefix('-') {
-        Some(size) => (-1, size),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let wrong = |what: String| Failure::input("--offset", format!("'{text}': {what}"));
-    let span = parse_span(size).map_err(|error| wrong(format!("{error}; or auto, which estimates it")))?;
-    let nanos = i64::try_from(span.as_nanos());
-    let nanos = nanos.map_err(|_| wrong("more than 292 years; expected a shorter time".to_string()))?;
-    Ok(Offset::Given(sign * nanos))
-}
-
 /// Compares two captures, or the two interfaces of one. Captures without a common packet are refused, because every packet would count as
 /// lost.
 fn compare(options: &ImportCaptures) -> Result<(), Failure> {
-    let offset = offset(&options.offset)?;
+    let offset = offset::parse(&options.offset)?;
     let load = Load::Traffic(options.trace_rate);
     trace_files::refuse_existing(&options.files, &[Way::Forth, Way::Back].map(word), load)?;
     let read = |path: &Path| -> Result<Side, Failure> {
@@ -250,7 +214,7 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
             with at least 96 bytes of each packet";
         return Err(Failure::input(names.join(", "), message));
     }
-    let delay = delay_part(options.trace_delay);
+    let delay = options.trace_delay.into();
     let traces = trace_files::write(&options.files, arrived(&comparison), load, options.trace_bin, delay)?;
     if options.json {
         output::print(&pretty(&json!({
@@ -277,13 +241,6 @@ fn compare(options: &ImportCaptures) -> Result<(), Failure> {
         Ok(())
     })?;
     said(options.csv.as_deref(), options.json, path)
-}
-
-const fn delay_part(delay: TraceDelay) -> DelayPart {
-    match delay {
-        TraceDelay::Base => DelayPart::Base,
-        TraceDelay::All => DelayPart::All,
-    }
 }
 
 /// Packets that arrived, of each direction, by the first clock.
@@ -385,7 +342,7 @@ fn captures_text(comparison: &Comparison) -> String {
     }
     let _ = writeln!(text, "clock offset subtracted from the delays: {} ms", comparison.clock_offset_ms);
     if let Some(estimate) = &comparison.clock_estimate {
-        text += &estimate_text(estimate);
+        text += &offset::estimate_text(estimate);
     }
     for (way, [begin, end]) in comparison.ways.iter().zip(&comparison.least_delays_ms) {
         let _ = writeln!(
@@ -397,50 +354,14 @@ fn captures_text(comparison: &Comparison) -> String {
     text
 }
 
-/// Assumption and figures of estimated clocks.
-fn estimate_text(estimate: &Estimate) -> String {
-    let Estimate { within_ms, drift_ppm, drift_ms, envelopes_ppm: [forth, back], is_unclear, .. } = estimate;
-    let drift = if *drift_ppm != 0.0 {
-        format!(
-            "clock drift removed: {drift_ppm:.3} ppm, {drift_ms:.3} ms from the first to the last packet (lines below the delays of each \
-             way alone: forth {forth:.3}, back {back:.3} ppm)\n"
-        )
-    } else if *is_unclear {
-        format!(
-            "no clock drift removed: the smallest delays change by {forth:.3} ppm forth and {back:.3} ppm back, not as those of a clock; a \
-             queue that never emptied, another route, or a clock that was set\n"
-        )
-    } else {
-        "no clock drift found\n".to_string()
-    };
-    format!(
-        "estimated so that the smallest delays of both ways are equal; wrong by half their true difference, at most {within_ms:.3} ms\n{drift}"
-    )
-}
-
 /// Note on clocks that differ; empty if both ends have the same clock.
 fn clocks_text(comparison: &Comparison, is_one_clock: bool) -> String {
     let mut text = String::new();
     if is_one_clock {
         return text;
     }
-    let least = || comparison.ways.iter().filter_map(|way| way.delay_min_ms);
-    let reason = match (least().any(|least| least < 0.0), least().any(|least| least > LIFE_MAX_MS)) {
-        (true, _) => Some("delays below 0"),
-        (false, true) => Some("delays of more than 120 s, longer than the life of a TCP segment"),
-        (false, false) => None,
-    };
-    if let Some(reason) = reason {
-        let difference = match comparison.likely_offset_ms {
-            Some(ms) => format!(
-                "the clocks differ by about {ms} ms (half the difference of the smallest delays); --offset auto corrects for this and for drift, \
-                 --offset {ms}ms for this alone"
-            ),
-            None => "the clocks differ; --offset corrects for the difference".to_string(),
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{reason}: {difference}");
-    }
+    let least: Vec<f64> = comparison.ways.iter().filter_map(|way| way.delay_min_ms).collect();
+    text += &offset::hint(&least, comparison.likely_offset_ms);
     let by_sign = |flow: &&FlowFigures| flow.way_by == Evidence::Sign && flow.delay_ms.is_some();
     let count = comparison.flows.iter().filter(by_sign).count();
     if count > 0 {

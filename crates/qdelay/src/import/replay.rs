@@ -62,6 +62,8 @@ pub struct Choices {
     pub delay: DelayPart,
     /// Rate of bins that are not saturated.
     pub unsaturated: Unsaturated,
+    /// Time before the first packet and after the last: half a bin puts probes into the middle of their bins.
+    pub lead: Span,
 }
 
 /// Traces of one direction.
@@ -111,7 +113,7 @@ impl Direction {
     }
 }
 
-/// Traces of the packets of each direction, in any order. All traces begin with the first packet of any direction and have equal lengths, so
+/// Traces of the packets of each direction, in any order. All traces begin with the first packet of any direction (less the lead) and have equal lengths, so
 /// that those of one time stay together. `None` for a direction without packets.
 ///
 /// # Errors
@@ -129,6 +131,8 @@ pub fn traces(
     let begin = prepared.iter().flat_map(|direction| direction.packets.first()).map(|first| first.sent).min();
     let end = prepared.iter().flat_map(|direction| &direction.left).max();
     let (Some(begin), Some(end)) = (begin, end) else { return Err((0, NoTraces::Bins(0))) };
+    let lead = i64::try_from(choices.lead.as_nanos()).unwrap_or(i64::MAX);
+    let (begin, end) = (begin.saturating_sub(lead), end.saturating_add(lead));
     let width = i64::try_from(choices.bin.as_nanos()).unwrap_or(i64::MAX).max(1);
     let bins = end.saturating_sub(begin) / width;
     if !(2..=BINS_MAX).contains(&bins) {

@@ -2,7 +2,7 @@
 
 use super::NANOS_PER_MS;
 use super::replay::{self, Arrived, BINS_MAX, Choices, DelayPart, NoTraces, Traces, Unsaturated};
-use crate::cli::{TraceFiles, TraceRate};
+use crate::cli::{TraceDelay, TraceFiles, TraceRate};
 use qdelay_core::Span;
 use qdelay_study::results::round;
 use qdelay_terminal::error::{Failure, one_line};
@@ -11,6 +11,15 @@ use qdelay_trace::{delays, mbps};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::PathBuf;
+
+impl From<TraceDelay> for DelayPart {
+    fn from(delay: TraceDelay) -> DelayPart {
+        match delay {
+            TraceDelay::Base => DelayPart::Base,
+            TraceDelay::All => DelayPart::All,
+        }
+    }
+}
 
 /// Packets of one direction.
 pub struct Packets {
@@ -87,7 +96,8 @@ pub fn write(
         Load::Traffic(TraceRate::Hold) => Unsaturated::Hold,
         _ => Unsaturated::Measured,
     };
-    let choices = Choices { bin, window: options.trace_window, delay, unsaturated };
+    let lead = if load == Load::Probes { bin / 2 } else { Span::ZERO };
+    let choices = Choices { bin, window: options.trace_window, delay, unsaturated, lead };
     let (names, packets): (Vec<_>, Vec<_>) =
         directions.into_iter().map(|direction| (direction.name, direction.arrived)).unzip();
     let made = replay::traces(&packets, &choices)
@@ -132,8 +142,9 @@ fn write_direction(
         DelayPart::All => ("mean delay of the packets sent in each bin, with queueing".to_string(), "all"),
     };
     let delay_path = path(options, name, "delay");
+    let extent = if name == "rtt" { "round trip" } else { "one-way delay" };
     output::write_file(&delay_path, options.force, |mut out| {
-        writeln!(out, "# one-way delay {name}, in seconds and ms: {what}; made by qdelay import")?;
+        writeln!(out, "# {extent} ({name}), in seconds and ms: {what}; made by qdelay import")?;
         delays::write(&traces.delays, &mut out)
     })?;
     let bins = traces.rates.steps().len();

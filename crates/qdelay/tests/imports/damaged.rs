@@ -1,9 +1,13 @@
 //! Truncated, damaged and random files.
 
-use crate::imports::files::{KINDS, capture, tcp6, udp};
+use crate::imports::files::{KINDS, capture, reversed, tcp6, udp};
+use crate::imports::irtt;
 use arbtest::arbitrary::Unstructured;
-use qdelay::import::captures::{compare, side};
+use qdelay::import::captures::{Way, compare, compare_estimated, side};
+use qdelay::import::clocks::estimate;
 use qdelay::import::mahimahi_log::read;
+use qdelay::import::replay::{Arrived, Choices, DelayPart, Unsaturated, traces};
+use qdelay_core::Span;
 use qdelay_testing::fuzz::{fuzz, mutate};
 
 const BEGIN: u64 = 1_764_000_000_000_000_000;
@@ -54,7 +58,14 @@ fn other_files_are_refused_as_captures() {
 
 #[test]
 fn anything_as_captures() {
-    let valid = KINDS.map(|kind| capture(kind, &packets()));
+    let mut both_ways = packets();
+    both_ways.extend(
+        packets()
+            .into_iter()
+            .filter(|(_, packet)| packet.len() == 60)
+            .map(|(time, packet)| (time + 5, reversed(packet))),
+    );
+    let valid = KINDS.map(|kind| capture(kind, &both_ways));
     fuzz(1.0, |u: &mut Unstructured<'_>| {
         let first = u.choose(&valid)?.clone();
         let first = mutate(u, first, &[&[0xff; 4], &[0; 12], b"\x0a\x0d\x0d\x0a"])?;
@@ -67,6 +78,53 @@ fn anything_as_captures() {
                 assert!(
                     flow.lost <= flow.sent && flow.sent <= first.counts.packets.max(second.counts.packets)
                 );
+            }
+            if let Ok(comparison) = compare_estimated(&first, &second) {
+                let arrived = |way: Way| {
+                    let packets = comparison.packets.iter().filter(|packet| packet.way == way);
+                    let arrived = packets.filter_map(|packet| {
+                        Some(Arrived { sent: packet.sent, delay: packet.delay?, bytes: packet.bytes })
+                    });
+                    arrived.collect()
+                };
+                try_traces(&[arrived(Way::Forth), arrived(Way::Back)]);
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Traces, if they can be made, are whole.
+fn try_traces(directions: &[Vec<Arrived>]) {
+    let choices = Choices {
+        bin: Span::from_millis(100),
+        window: Span::from_secs(10),
+        delay: DelayPart::Base,
+        unsaturated: Unsaturated::Hold,
+        lead: Span::from_millis(50),
+    };
+    for traces in traces(directions, &choices).into_iter().flatten().flatten() {
+        assert_eq!(traces.delays.period(), traces.rates.period());
+    }
+}
+
+#[test]
+fn anything_as_results_of_irtt() {
+    let valid = irtt::sample(irtt::ALL).into_bytes();
+    fuzz(1.0, |u: &mut Unstructured<'_>| {
+        let pieces: [&[u8]; 6] =
+            [b"9223372036854775807", b"-9223372036854775808", b"null", b"{}", b"[]", b"\"lost\": true,"];
+        let text = mutate(u, valid.clone(), &pieces)?;
+        let Ok(results) = qdelay::import::irtt::read("x", &mut text.as_slice()) else { return Ok(()) };
+        let _ = results.losses();
+        let trips = results.round_trips().into_iter();
+        let trips = trips.map(|(sent, delay)| Arrived { sent, delay, bytes: 0 }).collect();
+        try_traces(&[trips]);
+        if let Some((_, replies)) = results.one_way() {
+            let up: Vec<_> = replies.iter().map(|reply| reply.up).collect();
+            let down: Vec<_> = replies.iter().map(|reply| reply.down).collect();
+            if let Ok(found) = estimate(&up, &down) {
+                assert!(found.within_ms >= 0.0);
             }
         }
         Ok(())

@@ -4,5 +4,6 @@ mod captures;
 mod clocks;
 mod damaged;
 mod files;
+pub mod irtt;
 mod mahimahi_log;
 mod replay;

@@ -13,6 +13,7 @@ fn choices(bin_ms: u64, window_ms: u64) -> Choices {
         window: Span::from_millis(window_ms),
         delay: DelayPart::Base,
         unsaturated: Unsaturated::Measured,
+        lead: Span::ZERO,
     }
 }
 
@@ -127,6 +128,25 @@ fn the_rate_and_the_delay_of_a_link_come_back() {
         let found = ours.rates.mean_mbps();
         assert!((found / mean - 1.0).abs() < 0.02, "seed {seed}: {found} for {mean} Mbit/s");
         assert!(ours.not_saturated < 60, "seed {seed}: {}", ours.not_saturated);
+    });
+}
+
+/// Probes 10 ms apart, up to 4 ms early or late: each in a bin of its own.
+#[test]
+fn probes_stand_in_the_middle_of_their_bins() {
+    for_each_seed(50, |seed| {
+        let mut random = Random::derive(seed, "replay", "probes");
+        let delays: Vec<i64> = (0..100).map(|_| 20 * MS + random.below(30 * MS as u64) as i64).collect();
+        let packet = |(number, delay): (i64, &i64)| {
+            let early = if number % 99 == 0 { 4 } else { random.below(9) as i64 };
+            Arrived { sent: BEGIN + number * 10 * MS + (early - 4) * MS, delay: *delay, bytes: 0 }
+        };
+        let packets: Vec<Arrived> = (0..).zip(&delays).map(packet).collect();
+        let lead = Span::from_millis(5);
+        let choices = Choices { delay: DelayPart::All, lead, ..choices(10, 1_000) };
+        let ours = traces(&[packets], &choices).unwrap().remove(0).unwrap();
+        let found: Vec<i64> = ours.delays.steps().iter().map(|step| step.delay.as_nanos() as i64).collect();
+        assert_eq!(found[..100], delays, "seed {seed}");
     });
 }
 
