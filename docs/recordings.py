@@ -2,7 +2,8 @@
 """Public recordings, read by qdelay and by this program: `docs/recordings.py QDELAY FOLDER`.
 
 FOLDER has a folder for each source below; one that is absent is left out. Duration and mean rate of each file by `QDELAY trace info --json` are
-compared with those computed here, from the text of the file and the rule of docs/scenarios.md. Prints a row for each source: files, equal ones,
+compared with those computed here, from the text of the file and the rule of docs/scenarios.md; of results of irtt (`import irtt --json`) the number, least,
+largest, mean and median (by nearest rank) of each delay, from the times in the file. Prints a row for each source: files, equal ones,
 refused ones, and differing ones, which follow by name. Fails if any differs. Needs Python 3.10 and nothing else.
 """
 
@@ -77,6 +78,26 @@ def table(path, time, rate, scale, every=None):
     return figures(samples, before=False)
 
 
+def irtt(path):
+    """Figures of round trips and one-way delays in ms from the times of each packet, as irtt's manual defines them."""
+    found = [[], [], []]
+    for trip in json.loads(path.read_text())["round_trips"]:
+        client, server = trip["timestamps"]["client"], trip["timestamps"]["server"]
+        if "monotonic" not in client["receive"]:
+            continue
+        arrived, left = server["receive"] or server["send"], server["send"] or server["receive"]
+        round_trip = client["receive"]["monotonic"] - client["send"]["monotonic"]
+        found[0].append(round_trip - (left["monotonic"] - arrived["monotonic"]))
+        if "wall" in arrived:
+            found[1].append(arrived["wall"] - client["send"]["wall"])
+            found[2].append(client["receive"]["wall"] - left["wall"])
+    figures = []
+    for nanos in (sorted(nanos) for nanos in found if nanos):
+        ranked = nanos[(len(nanos) + 1) // 2 - 1]
+        figures += [len(nanos), nanos[0] / 1e6, nanos[-1] / 1e6, sum(nanos) / len(nanos) / 1e6, ranked / 1e6]
+    return tuple(figures)
+
+
 def seconds(text):
     try:
         return float(text)
@@ -100,12 +121,20 @@ SOURCES = [
     ("genet-norway", "GenetProject/Genet, abr_trace/testing_trace/norway-test", "mbps", columns),
     ("genet-fcc", "the same, abr_trace/testing_trace/fcc-test", "mbps", columns),
     ("genet-p1", "the same, src/emulator/abr/pensieve/data/trace_set_1", "mahimahi", opportunities),
+    ("lens", "results of irtt, such as LENS's", "import irtt", irtt),
     ("ucc", "uccmisl/5Gdataset, all of its archive", "[csv:DL_bitrate:unit=kbit:time=Timestamp]", lambda path: table(path, "Timestamp", "DL_bitrate", 1e-3)),
 ]
 
 
 def told(program, path, form):
-    """Duration and mean by the program, or its refusal."""
+    """Figures by the program, or its refusal."""
+    if form == "import irtt":
+        done = subprocess.run([program, "import", "irtt", "--json", path], capture_output=True, text=True)
+        if done.returncode != 0:
+            return done.stderr.strip().splitlines()[-1]
+        delays = [(delay["min_ms"], delay["delay_ms"]) for delay in json.loads(done.stdout)["irtt"]["delays"]]
+        figures = ((delay["count"], least, delay["max"], delay["mean"], delay["p50"]) for least, delay in delays if delay)
+        return tuple(figure for delay in figures for figure in delay)
     done = subprocess.run([program, "trace", "info", "--json", f"{path}:format={form}"], capture_output=True, text=True)
     if done.returncode != 0:
         return done.stderr.strip().splitlines()[-1]
@@ -136,7 +165,9 @@ def main():
                 expected = f"{type(error).__name__}: {error}"
             if isinstance(found, str):
                 refused.append((path.name, found, expected))
-            elif isinstance(expected, tuple) and near(found[0], expected[0], 0.0015) and near(found[1], expected[1], 2e-6):
+            elif isinstance(expected, tuple) and len(found) == len(expected) and near(found[0], expected[0], 0.0015) and all(
+                near(one, other, 2e-6) for one, other in zip(found[1:], expected[1:])
+            ):
                 equal += 1
             else:
                 differing.append((path, found, expected))
