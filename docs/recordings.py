@@ -71,10 +71,9 @@ def listed(path):
 def table(path, time, rate, scale, every=None):
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = list(csv.DictReader(file))
-    samples = []
-    for number, line in enumerate(lines):
-        at = number * every if every else seconds(line[time])
-        samples.append((at, float(line[rate]) * scale))
+    if every and lines:
+        return len(lines) * every, sum(float(line[rate]) * scale for line in lines) / len(lines)
+    samples = [(seconds(line[time]), float(line[rate]) * scale) for line in lines]
     return figures(samples, before=False)
 
 
@@ -122,6 +121,7 @@ SOURCES = [
     ("genet-fcc", "the same, abr_trace/testing_trace/fcc-test", "mbps", columns),
     ("genet-p1", "the same, src/emulator/abr/pensieve/data/trace_set_1", "mahimahi", opportunities),
     ("lens", "results of irtt, such as LENS's", "import irtt", irtt),
+    ("nuwins", "NUWiNS/starlink-measurement, datasets/maine_starlink_trip of commit 4beb9fa, TCP and UDP", "[csv:throughput_mbps:every=500ms]", lambda path: table(path, None, "throughput_mbps", 1.0, 0.5)),
     ("ucc", "uccmisl/5Gdataset, all of its archive", "[csv:DL_bitrate:unit=kbit:time=Timestamp]", lambda path: table(path, "Timestamp", "DL_bitrate", 1e-3)),
 ]
 
