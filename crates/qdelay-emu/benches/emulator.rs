@@ -40,7 +40,7 @@ fn plan(qdisc: &str, link: &AnyLink) -> Plan {
         delay: Span::from_millis(1),
         curve: None,
         jitter: Span::ZERO,
-        loss: 0.0,
+        loss: qdelay_path::LossModel::None,
     };
     Plan { down: direction(), up: direction(), seed: 1 }
 }

@@ -66,7 +66,7 @@ impl DumbbellPlan {
             base_rtt: self.base_rtt,
             rtt_curve: self.rtt_curve.as_ref(),
             jitter: self.jitter,
-            impairments: self.impairments,
+            impairments: &self.impairments,
             flows: &self.ways,
             key: FlowKey::Class,
             seed: self.seed,

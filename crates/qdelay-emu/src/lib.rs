@@ -26,7 +26,7 @@
 //!     delay: Span::from_millis(5),
 //!     curve: None,
 //!     jitter: Span::ZERO,
-//!     loss: 0.0,
+//!     loss: qdelay_path::LossModel::None,
 //! };
 //! let plan = Plan { down: direction.clone(), up: direction, seed: 1 };
 //! let mut emulator = Emulator::new(plan, Pool::new(1500, 100), ()).expect("a path");

@@ -12,7 +12,8 @@ use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Rate, Span};
 use qdelay_path::stack::Place;
 use qdelay_path::{
-    AnyLink, BuildError, BuildProblem, Curve, DelaySpec, LinkModel, NodeId, NodeSpec, Path, PathBuilder,
+    AnyLink, BuildError, BuildProblem, Curve, DelaySpec, LinkModel, LossModel, NodeId, NodeSpec, Path,
+    PathBuilder,
 };
 
 /// One direction of a link.
@@ -28,8 +29,8 @@ pub struct Direction {
     pub curve: Option<Box<Curve>>,
     /// Maximum additional delay, uniformly distributed; packets are not reordered.
     pub jitter: Span,
-    /// Probability that a packet is lost after the link, 0 to 1.
-    pub loss: f64,
+    /// Loss of packets after the link.
+    pub loss: LossModel,
 }
 
 /// Both directions of a link.
@@ -78,7 +79,12 @@ const UP: [&str; 4] = ["up", "up-link", "up-delay", "outside"];
 impl Direction {
     /// The parameters of the node behind the link.
     pub(crate) fn delay_spec(&self) -> DelaySpec {
-        DelaySpec { span: self.delay, jitter: self.jitter, loss: self.loss, curve: self.curve.clone() }
+        DelaySpec {
+            span: self.delay,
+            jitter: self.jitter,
+            loss: self.loss.clone(),
+            curve: self.curve.clone(),
+        }
     }
 
     /// Smallest delay behind the link.
@@ -223,7 +229,7 @@ mod tests {
             delay: Span::from_millis(5),
             curve: None,
             jitter: Span::ZERO,
-            loss: 0.0,
+            loss: LossModel::None,
         }
     }
 

@@ -32,8 +32,11 @@ pub struct DirectionSettings {
     pub delay_over_time: Option<String>,
     /// Maximum additional delay in ms.
     pub jitter_ms: f64,
-    /// Probability of a loss behind the link, 0 to 1.
+    /// Probability of a loss behind the link, 0 to 1; the smallest one of a model.
     pub loss: f64,
+    /// A model of loss, such as a probability over time, as given on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_model: Option<String>,
 }
 
 /// The settings of both directions.

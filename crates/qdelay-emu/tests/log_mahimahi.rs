@@ -268,7 +268,11 @@ fn log_sums_equal_event_sums() {
     let schedule: Vec<u32> = (1..400).filter(|ms| ms % 9 < 6).collect();
     let steps = direction("bode:target=20ms", "steps:0s@6mbit+1s@600kbit:repeat=2s:overhead=4", 3);
     let shaper = direction("codel", "8mbit:overhead=14", 3);
-    let lossy = Direction { loss: 0.2, jitter: Span::from_millis(4), ..trace("codel", &schedule) };
+    let lossy = Direction {
+        loss: qdelay_path::LossModel::Random(0.2),
+        jitter: Span::from_millis(4),
+        ..trace("codel", &schedule)
+    };
     let line = direction("taildrop:limit=20", "line:5mbit", 3);
     for (down, overhead) in
         [(trace("bode:target=20ms", &schedule), 4), (lossy, 4), (steps, 4), (shaper, 14), (line, 0)]

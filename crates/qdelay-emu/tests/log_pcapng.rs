@@ -109,7 +109,10 @@ fn temporary(name: &str) -> PathBuf {
 
 fn plan() -> Plan {
     Plan {
-        down: Direction { loss: 0.05, ..direction("bode:target=20ms", "trace:3", 5) },
+        down: Direction {
+            loss: qdelay_path::LossModel::Random(0.05),
+            ..direction("bode:target=20ms", "trace:3", 5)
+        },
         up: direction("codel:ecn=on", "line:6mbit", 5),
         seed: 11,
     }

@@ -14,7 +14,7 @@ use qdelay_emu::metrics::{Metrics, SOJOURN_BOUNDS_NANOS};
 use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Amount, DirectionSnapshot, LinkSettings, Sample, Snapshot};
-use qdelay_path::NodeId;
+use qdelay_path::{LossModel, NodeId};
 use qdelay_testing::allocations;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -143,7 +143,7 @@ fn snapshots_count_what_the_log_counts() {
         for text in ["line:12mbit", "trace:3"] {
             let what = format!("{} {text}", component.name);
             let mut plan = plan(component.name, text, 5);
-            (plan.down.loss, plan.up.loss) = (0.03, 0.2);
+            (plan.down.loss, plan.up.loss) = (LossModel::Random(0.03), LossModel::Random(0.2));
             let mut driver = link(plan, case as u64);
             let mut random = Random::derive(case as u64, "looks", "times");
             let (mut now, mut before, mut seen) = (0, None::<Sample>, 0);
@@ -272,7 +272,7 @@ fn requests_of_other_threads_are_answered() {
         let replaced = other.replace(plan("codel", "1mbit", 0), settings.clone()).unwrap();
         assert!(replaced.unwrap().is_any());
         let mut wrong = plan("codel", "1mbit", 0);
-        wrong.down.loss = 2.0;
+        wrong.down.loss = LossModel::Random(2.0);
         assert!(other.replace(wrong, LinkSettings::default()).unwrap().is_err());
         let second = sampler.snapshot().unwrap();
         assert_eq!((first.reloads, second.reloads), (0, 1));

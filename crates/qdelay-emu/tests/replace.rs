@@ -37,7 +37,7 @@ fn random_plan(random: &mut Random) -> Plan {
     let mut half = || {
         let mut half = direction(&pick(&qdiscs), &pick(&links), pick(&["0", "5", "40"]).parse().unwrap());
         half.jitter = Span::from_millis(pick(&["0", "0", "9"]).parse().unwrap());
-        half.loss = pick(&["0", "0", "0.05"]).parse().unwrap();
+        half.loss = qdelay_path::LossModel::Random(pick(&["0", "0", "0.05"]).parse().unwrap());
         half
     };
     Plan { down: half(), up: half(), seed: 7 }
@@ -103,11 +103,11 @@ fn reference(journal: &[Entry], end: Time) -> EventLog {
                 {
                     let node = |what: &str| path.node(&format!("{name}{what}")).unwrap();
                     let [queue, link, delay] = ["", "-link", "-delay"].map(node);
-                    if (new.delay, new.jitter, new.loss) != (old.delay, old.jitter, old.loss) {
+                    if (new.delay, new.jitter, &new.loss) != (old.delay, old.jitter, &old.loss) {
                         let spec = qdelay_path::DelaySpec {
                             span: new.delay,
                             jitter: new.jitter,
-                            loss: new.loss,
+                            loss: new.loss.clone(),
                             curve: None,
                         };
                         path.replace_delay(*time, delay, spec, &mut log).unwrap();
@@ -213,7 +213,7 @@ fn only_differing_parts_are_replaced() {
     assert_eq!(done, Replaced { queue: [true; 2], link: [false; 2], delay: [true; 2] });
     for (loss, node) in [(1.5, "up-delay"), (f64::NAN, "up-delay")] {
         let mut wrong = first.clone();
-        wrong.up.loss = loss;
+        wrong.up.loss = qdelay_path::LossModel::Random(loss);
         assert_eq!(emulator.replace(us(9), wrong).unwrap_err().node, node);
     }
     assert_eq!(

@@ -89,7 +89,7 @@ fn reference(plan: &PlanKind, journal: &[Read], end: Time) -> EventLog {
                 base_rtt: plan.base_rtt,
                 rtt_curve: plan.rtt_curve.as_ref(),
                 jitter: plan.jitter,
-                impairments: plan.impairments,
+                impairments: &plan.impairments,
                 flows: &plan.ways,
                 key: FlowKey::Flow,
                 seed: plan.seed,
@@ -243,7 +243,7 @@ fn decisions_are_equal_over_steps_with_outages() {
 fn decisions_are_equal_with_jitter_and_loss() {
     let mut plan = plan("fq_codel", "line:7mbit", 20);
     plan.down.jitter = Span::from_millis(8);
-    plan.up.loss = 0.1;
+    plan.up.loss = qdelay_path::LossModel::Random(0.1);
     for (seed, steps) in [Steps::Exact, Steps::Coarse(31_000), Steps::Random].into_iter().enumerate() {
         compare(plan.clone(), steps, seed as u64, "jitter and loss");
     }

@@ -11,6 +11,7 @@ use qdelay_emu::wait::WaitOptions;
 use qdelay_study::files;
 use qdelay_study::traces::Library;
 use qdelay_study::traces::delay::Extent;
+use qdelay_study::traces::loss::LinkLoss;
 use qdelay_terminal::error::{Failure, one_line};
 use std::io::Read;
 use std::net::SocketAddr;
@@ -137,7 +138,7 @@ impl Config {
     }
     /// The settings of the link, for snapshots.
     pub fn settings(&self) -> LinkSettings {
-        let of = |written: [&str; 2], delay: &str, direction: &Direction| {
+        let of = |written: [&str; 2], delay: &str, loss: &LinkLoss, direction: &Direction| {
             let [link, qdisc] = written.map(str::to_string);
             DirectionSettings {
                 link,
@@ -145,12 +146,17 @@ impl Config {
                 delay_ms: direction.least_delay().as_millis_f64(),
                 delay_over_time: direction.curve.as_ref().map(|_| delay.to_string()),
                 jitter_ms: direction.jitter.as_millis_f64(),
-                loss: direction.loss,
+                loss: direction.loss.least(),
+                loss_model: loss.model(),
             }
         };
         let [down, up] = self.written();
         let [down_delay, up_delay] = [self.tables.down.delay.text(), self.tables.up.delay.text()];
-        LinkSettings { down: of(down, down_delay, &self.plan.down), up: of(up, up_delay, &self.plan.up) }
+        let [down_loss, up_loss] = [self.tables.down.loss.value(), self.tables.up.loss.value()];
+        LinkSettings {
+            down: of(down, down_delay, down_loss, &self.plan.down),
+            up: of(up, up_delay, up_loss, &self.plan.up),
+        }
     }
     /// Summary of the configuration in one line.
     pub fn summary(&self) -> String {
@@ -228,7 +234,7 @@ impl DirectionKeys<'_> {
             delay: delay.constant(),
             curve: delay.curve.map(Box::new),
             jitter: self.jitter.get(),
-            loss: self.loss.get(),
+            loss: library.loss(self.loss.value().loss()).map_err(|message| self.loss.fault(message))?,
         })
     }
 }
@@ -237,6 +243,7 @@ impl DirectionKeys<'_> {
 mod tests {
     use super::*;
     use qdelay_core::Span;
+    use qdelay_path::LossModel;
 
     const GATEWAY: &str = "[gateway]\ninside = \"in0\"\noutside = \"out0\"\n";
 
@@ -270,7 +277,7 @@ mod tests {
             (config.plan.down.delay, config.plan.down.jitter),
             (Span::from_millis(5), Span::from_millis(1))
         );
-        assert_eq!((config.plan.down.loss, config.plan.up.loss), (0.01, 1.0));
+        assert_eq!((&config.plan.down.loss, config.plan.up.loss.least()), (&LossModel::Random(0.01), 1.0));
         assert_eq!((config.user(), config.listen()), (Some("nobody"), Some("[::1]:9469".parse().unwrap())));
         let control = ControlSocket { path: "/run/q/s".into(), mode: 0o660, group: Some("adm".to_string()) };
         assert_eq!(

@@ -5,6 +5,7 @@ use qdelay_config::{Accept, AnySetting as _, Fault, Node, Setting, Settings, Tab
 use qdelay_core::Span;
 use qdelay_core::component::Parameter;
 use qdelay_study::traces::delay::Delay;
+use qdelay_study::traces::loss::LinkLoss;
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 
@@ -122,7 +123,7 @@ directions! {
         delay: Delay = key("0s", "Delay of each packet behind the link; or a delay over time, such as steps:0s@20ms+5s@60ms or trace:FILE.").within("0s", "60s");
         jitter: Span = key("0s", "Maximum additional delay, drawn for each packet; packets keep their order.")
             .within("0s", "60s");
-        loss: f64 = key("0", "Probability that a packet is lost behind the link.").within("0", "1");
+        loss: LinkLoss = key("0", "Probability that a packet is lost behind the link; or a model, such as steps:0s@0%+5s@2% or trace:FILE.").within("0", "1");
     }
     /// Direction from outside to inside.
     Down, DownChange = "down", "downloads of the devices";

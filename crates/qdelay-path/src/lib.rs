@@ -64,6 +64,7 @@ mod light;
 pub mod link;
 mod node;
 mod observer;
+mod over_time;
 mod path;
 mod problem;
 mod schedule;
@@ -84,6 +85,7 @@ pub use link::{
 };
 pub use node::{BearerBuffer, Numbering};
 pub use observer::{Delivered, Observer};
+pub use over_time::OverTime;
 pub use path::{Path, PathError};
 pub use problem::{BuildError, BuildProblem};
 pub use qdelay_core::pacer::{AnyPacer, Eligible, Pacer, Served, Signal, Signals, SizeUnit};

@@ -112,8 +112,12 @@ fn build(ways: &[Vec<Stage>], shared: bool, declared_backwards: bool) -> Result<
             match stage {
                 Stage::Delay { us, jitter_us, loss } => {
                     let span = Span::from_micros(*us);
-                    let spec =
-                        DelaySpec { span, jitter: Span::from_micros(*jitter_us), loss: *loss, curve: None };
+                    let spec = DelaySpec {
+                        span,
+                        jitter: Span::from_micros(*jitter_us),
+                        loss: LossModel::Random(*loss),
+                        curve: None,
+                    };
                     nodes.push((name("delay"), NodeSpec::Delay(spec)));
                     names.push(name("delay"));
                 }

@@ -34,7 +34,7 @@ fn build(hops: &[HopSpec], flows: &[FlowWay], key: FlowKey) -> Topology {
         rtt_curve: None,
         base_rtt: Span::from_millis(10),
         jitter: Span::ZERO,
-        impairments: Impairments::default(),
+        impairments: &Impairments::default(),
         flows,
         key,
         seed: 1,

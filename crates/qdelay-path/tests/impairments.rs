@@ -128,7 +128,7 @@ fn a_chain_of_states_loses_what_the_model_loses() {
     ] {
         for seed in 1..4 {
             let model = LossModel::GilbertElliott { p, r, bad: 1.0 - h, good: 1.0 - k };
-            assert_eq!(losses(model, seed, 3000), channel(p, r, h, k, seed, 3000), "{model:?}");
+            assert_eq!(losses(model.clone(), seed, 3000), channel(p, r, h, k, seed, 3000), "{model:?}");
         }
     }
 }
@@ -147,6 +147,98 @@ fn losses_and_bursts_are_as_frequent_and_long_as_the_chain_has_them() {
     let found = measured(&losses(LossModel::Random(0.1), 7, 400_000));
     // Bursts of independent losses are as long as chance has them.
     assert!((found.0 - 0.1).abs() < 0.002 && (found.1 - 1.0 / 0.9).abs() < 0.01, "{found:?}");
+}
+
+/// Steps at random times, followed by a walk over their durations. A packet that enters at the start of a step has that step's probability.
+fn stepwise(steps: &[(u64, f64)], round_us: Option<u64>, place_us: u64, seed: u64, count: u64) -> Vec<bool> {
+    let mut draws = Random::derive(seed, "impairment", "loss");
+    let mut lost = Vec::new();
+    for packet in 0..count {
+        let mut at = place_us + 100 * packet;
+        while let Some(round) = round_us
+            && at >= round
+        {
+            at -= round;
+        }
+        let mut holds = 0.0;
+        for (start, probability) in steps {
+            if *start <= at {
+                holds = *probability;
+            }
+        }
+        lost.push(draws.unit() < holds);
+    }
+    lost
+}
+
+#[test]
+fn steps_lose_what_a_walk_over_them_loses() {
+    let mut checked = 0;
+    for seed in 0..60 {
+        let random = &mut Random::derive(seed, "losses", "steps");
+        let mut steps = vec![(0, 0.0)];
+        for _ in 0..random.below(12) {
+            let (start, _) = *steps.last().unwrap();
+            // Whole multiples of the packets' interval, too, so that packets enter at the start of steps.
+            let length =
+                if random.below(2) == 0 { 100 * (1 + random.below(300)) } else { 1 + random.below(30_000) };
+            let probability = [0.0, 1.0, random.unit(), random.unit() / 10.0][random.below(4) as usize];
+            steps.push((start + length, probability));
+        }
+        steps[0].1 = random.unit() * random.below(2) as f64;
+        let round = steps.last().unwrap().0 + 1 + random.below(10_000);
+        let (repeats, place) = (random.below(2) == 0, random.below(round));
+        let of_round = steps.iter().map(|(start, probability)| qdelay_trace::LossStep {
+            start: Time::from_nanos(1000 * start),
+            value: qdelay_trace::LossRate(*probability),
+        });
+        let of_round = qdelay_trace::LossSteps::new(of_round.collect(), Span::from_micros(round)).unwrap();
+        let model = OverTime::new(of_round, repeats).starting_from(Span::from_micros(place));
+        let found = losses(LossModel::over_time(model), seed, 3000);
+        assert_eq!(
+            found,
+            stepwise(&steps, repeats.then_some(round), place, seed, 3000),
+            "seed {seed}: {steps:?}"
+        );
+        checked += found.iter().filter(|lost| **lost).count();
+    }
+    assert!(checked > 20_000, "{checked}");
+}
+
+/// The node of `qdelay link` and gateways.
+#[test]
+fn a_delay_loses_what_an_impairment_loses() {
+    for text in ["10%", "gilbert-elliott:p=5%:r=20%", "steps:0s@0%+50ms@30%:repeat=90ms"] {
+        let model = LossModel::build(&LossModel::parse(text).unwrap()).unwrap();
+        let spec = DelaySpec { loss: model.clone(), ..DelaySpec::constant(Span::from_millis(3)) };
+        let mut path = PathBuilder::<qdelay_core::qdisc::AnyQdisc>::new()
+            .node("impairment", NodeSpec::Delay(spec))
+            .node("exit", NodeSpec::Exit)
+            .chain(&["impairment", "exit"])
+            .build(4)
+            .unwrap();
+        let (entry, mut log) = (path.node("impairment").unwrap(), Log::default());
+        for handle in 0..3000 {
+            path.ingress(Time::from_nanos(100_000 * handle), entry, packet(handle, 1000), &mut log).unwrap();
+        }
+        drain(&mut path, Time::NEVER, &mut log);
+        let mut lost = vec![true; 3000];
+        log.delivered().iter().for_each(|(_, handle)| lost[*handle as usize] = false);
+        assert_eq!(lost, losses(model, 4, 3000), "{text}");
+    }
+}
+
+/// The draws of a constant are those of a plain percentage.
+#[test]
+fn steps_of_one_probability_are_a_percentage() {
+    let model = |text: &str| LossModel::build(&LossModel::parse(text).unwrap()).unwrap();
+    for percent in ["0.1%", "7%", "33.3%", "100%"] {
+        let plain = losses(model(percent), 9, 5000);
+        for text in [format!("steps:0s@{percent}"), format!("steps:0s@{percent}+7ms@{percent}:repeat=11ms")] {
+            assert_eq!(losses(model(&text), 9, 5000), plain, "{text}");
+        }
+    }
+    assert!(!model("steps:0s@0%+1s@0%").is_lossy() && model("steps:0s@0%+1s@0.1%").is_lossy());
 }
 
 /// With packets every 100 us, one that stays a millisecond is overtaken by nine, and the tenth is behind it.
@@ -200,7 +292,7 @@ fn without_a_handle_there_is_no_copy() {
 #[test]
 fn each_has_draws_of_its_own() {
     let loss = LossModel::Random(0.1);
-    let alone = losses(loss, 5, 2000);
+    let alone = losses(loss.clone(), 5, 2000);
     let all = ImpairmentSpec { loss, reorder: 0.2, reorder_delay: Span::from_millis(1), duplicate: 0.3 };
     let (_, log) = send(all, 5, 2000);
     let lost = log.events.iter().filter_map(|event| match event {
@@ -243,8 +335,8 @@ proptest! {
             let mut path = PathBuilder::new()
                 .node("queue", queue("taildrop:limit=5"))
                 .node("link", NodeSpec::Link(AnyLink::build(&parse_link("5mbit").unwrap()).unwrap()))
-                .node("first", NodeSpec::Impairment(spec))
-                .node("second", NodeSpec::Impairment(spec))
+                .node("first", NodeSpec::Impairment(spec.clone()))
+                .node("second", NodeSpec::Impairment(spec.clone()))
                 .node("exit", NodeSpec::Exit)
                 .chain(&["queue", "link", "first", "second", "exit"])
                 .build(seed)

@@ -256,8 +256,12 @@ fn packets_on_their_way_keep_their_times() {
 /// The draws begin again: what follows a replacement is what followed the beginning.
 #[test]
 fn random_streams_are_derived_anew() {
-    let jitter =
-        DelaySpec { span: Span::from_millis(5), jitter: Span::from_millis(5), loss: 0.3, curve: None };
+    let jitter = DelaySpec {
+        span: Span::from_millis(5),
+        jitter: Span::from_millis(5),
+        loss: LossModel::Random(0.3),
+        curve: None,
+    };
     let mut bench = Bench::new("taildrop", "line:infinite");
     let mut round = |start: Time, seed: Option<u64>| {
         let before = bench.log.events.len();
@@ -294,7 +298,7 @@ fn what_cannot_be_replaced() {
     assert_eq!(error, PathError::NotA { node: exit, expected: "link" });
     let error = path.replace_delay(us(2000), queue, DelaySpec::default(), log).unwrap_err();
     assert_eq!(error, PathError::NotA { node: queue, expected: "delay" });
-    let spec = DelaySpec { loss: 1.5, ..DelaySpec::default() };
+    let spec = DelaySpec { loss: LossModel::Random(1.5), ..DelaySpec::default() };
     assert_eq!(path.replace_delay(us(2000), delay, spec, log), Err(PathError::Loss { node: delay }));
     let back = PathError::TimeReversed { now: us(1000), told: us(500) };
     assert_eq!(path.replace_queue(us(500), queue, discipline("bode"), log), Err(back));
@@ -360,7 +364,12 @@ fn replace(path: &mut Path, now: Time, step: &Step, log: &mut Log) {
         Step::Link(index) => path.replace_link(now, wire, link(round(*index)), log),
         Step::Delay { us, jitter_us, loss } => {
             let (span, jitter) = (Span::from_micros(*us), Span::from_micros(*jitter_us));
-            path.replace_delay(now, delay, DelaySpec { span, jitter, loss: *loss, curve: None }, log)
+            path.replace_delay(
+                now,
+                delay,
+                DelaySpec { span, jitter, loss: LossModel::Random(*loss), curve: None },
+                log,
+            )
         }
         Step::Packet { .. } => Ok(()),
     }

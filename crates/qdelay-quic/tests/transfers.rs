@@ -140,7 +140,7 @@ fn a_transfer_through_the_simulator_is_complete() {
     };
     for text in ["quic:bytes=2mb:streams=3", "quic:bbr:bytes=2mb:crypto=tls", "quic:newreno:bytes=2mb"] {
         let mut scenario = scenario(text, 10.0, 20, ms(30), Span::from_secs(60));
-        (scenario.impairments.down, scenario.impairments.up) = (harm, harm);
+        (scenario.impairments.down, scenario.impairments.up) = (harm.clone(), harm.clone());
         let outcome = qdelay_sim::run(&scenario).unwrap();
         let flow = &outcome.flows[0];
         assert_eq!((flow.bytes, flow.delivered_bytes), (Some(2_000_000), 2_000_000), "{text}");

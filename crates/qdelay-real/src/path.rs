@@ -27,7 +27,7 @@ pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> Du
         base_rtt: scenario.base_rtt,
         rtt_curve: scenario.rtt_curve.clone(),
         jitter: scenario.jitter,
-        impairments: scenario.impairments,
+        impairments: scenario.impairments.clone(),
         ways,
         classes,
         seed: scenario.seed,

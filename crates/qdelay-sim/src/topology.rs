@@ -14,7 +14,7 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
         base_rtt: scenario.base_rtt,
         rtt_curve: scenario.rtt_curve.as_ref(),
         jitter: scenario.jitter,
-        impairments: scenario.impairments,
+        impairments: &scenario.impairments,
         flows: &flows,
         key: FlowKey::Flow,
         seed: scenario.seed,

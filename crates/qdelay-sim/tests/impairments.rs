@@ -1,10 +1,11 @@
 //! Loss, reordering and duplication on a path with flows: what they do to datagrams, and that every transport survives them.
 
 use crate::common::{All, flow, link, ms, play, scenario};
-use qdelay_core::{Random, Span};
-use qdelay_path::{ImpairmentSpec, LossModel};
-use qdelay_record::Direction;
+use qdelay_core::{Random, Span, Time};
+use qdelay_path::{ImpairmentSpec, LossModel, OverTime};
+use qdelay_record::{Direction, Fate};
 use qdelay_sim::{FlowSpec, Impairments, Scenario, Uplink, run_recorded};
+use qdelay_trace::{LossRate, LossStep, LossSteps};
 
 const NONE: ImpairmentSpec =
     ImpairmentSpec { loss: LossModel::None, reorder: 0.0, reorder_delay: Span::ZERO, duplicate: 0.0 };
@@ -22,7 +23,7 @@ fn with(down: ImpairmentSpec, up: ImpairmentSpec, flows: &[&str]) -> Scenario {
 #[test]
 fn losses_on_the_way_down_are_losses_of_data() {
     let loss = ImpairmentSpec { loss: LossModel::Random(0.03), ..NONE };
-    let outcome = play(&with(loss, NONE, &["udp:5mbit:size=1000b"]));
+    let outcome = play(&with(loss.clone(), NONE, &["udp:5mbit:size=1000b"]));
     let lost = outcome.flows[0].packets_lost;
     assert_eq!((lost, outcome.drops), (outcome.nodes["impairment"].dropped, 0));
     // 6250 packets; the standard deviation is 13.
@@ -36,13 +37,13 @@ fn losses_on_the_way_down_are_losses_of_data() {
 #[test]
 fn losses_on_the_way_up_are_losses_of_uploads_and_acknowledgements() {
     let loss = ImpairmentSpec { loss: LossModel::Random(0.03), ..NONE };
-    let mut uploads = with(NONE, loss, &["udp:5mbit:size=1000b"]);
+    let mut uploads = with(NONE, loss.clone(), &["udp:5mbit:size=1000b"]);
     uploads.flows[0].is_upload = true;
     let outcome = play(&uploads);
     assert!(outcome.flows[0].packets_lost.abs_diff(188) < 60);
     assert_eq!(outcome.flows[0].packets_lost, outcome.nodes["uplink-impairment"].dropped);
     // A lost acknowledgement is made up for by the next.
-    let outcome = play(&with(NONE, loss, &["cubic"]));
+    let outcome = play(&with(NONE, loss.clone(), &["cubic"]));
     assert!(outcome.nodes["uplink-impairment"].dropped > 50 && outcome.flows[0].goodput_mbps > 8.0);
     let without_uplink = Scenario { uplink: None, ..with(NONE, loss, &["cubic"]) };
     assert!(play(&without_uplink).nodes["uplink-impairment"].dropped > 50);
@@ -70,7 +71,7 @@ fn nothing_is_there_without_impairments() {
     // Late by no time is not late.
     let nothing = ImpairmentSpec { reorder: 0.5, loss: LossModel::Random(0.0), ..NONE };
     let plain = play(&with(NONE, NONE, &["cubic", "bbr"]));
-    assert_eq!(play(&with(nothing, nothing, &["cubic", "bbr"])), plain);
+    assert_eq!(play(&with(nothing.clone(), nothing, &["cubic", "bbr"])), plain);
     assert!(!plain.nodes.contains_key("impairment"));
 }
 
@@ -136,7 +137,11 @@ fn downloads_end_whatever_happens_on_the_way() {
     ] {
         for seed in 1..6 {
             let typed = format!("{transport}:bytes=1mb");
-            let long = Scenario { seed, duration: Span::from_secs(120), ..with(down, up, &[&typed]) };
+            let long = Scenario {
+                seed,
+                duration: Span::from_secs(120),
+                ..with(down.clone(), up.clone(), &[&typed])
+            };
             let flow = &play(&long).flows[0];
             assert!(
                 flow.completion_s.is_some() && flow.delivered_bytes == 1_000_000,
@@ -146,11 +151,72 @@ fn downloads_end_whatever_happens_on_the_way() {
     }
 }
 
+/// Up to a dozen steps within 3 s, as milliseconds and probabilities, and the model of them.
+fn steps(random: &mut Random) -> (Vec<(u64, f64)>, LossModel) {
+    let mut starts: Vec<u64> = (0..random.below(12)).map(|_| 1 + random.below(2999)).chain([0]).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let steps: Vec<(u64, f64)> =
+        starts.into_iter().map(|start| (start, random.unit() * random.below(2) as f64)).collect();
+    let of_round = steps.iter().map(|(start, probability)| LossStep {
+        start: Time::ZERO + ms(*start),
+        value: LossRate(*probability),
+    });
+    let of_round = LossSteps::new(of_round.collect(), ms(3000)).unwrap();
+    (steps, LossModel::over_time(OverTime::new(of_round, true)))
+}
+
+/// Data of every transport is lost as a walk over the steps has it for the time at which each packet leaves the link.
+#[test]
+fn packets_are_lost_with_the_probability_that_holds_behind_the_link() {
+    for seed in 1..25 {
+        let random = &mut Random::derive(seed, "losses", "steps");
+        let (steps, loss) = steps(random);
+        let spec = ImpairmentSpec { loss, ..NONE };
+        let scenario = Scenario { seed, ..with(spec, NONE, &["cubic", "udp:3mbit:size=700b", "bbr"]) };
+        let mut records = All::default();
+        run_recorded(&scenario, &mut records).unwrap();
+        let mut sent: Vec<(Time, bool)> = records
+            .0
+            .iter()
+            .filter(|record| record.direction == Direction::Data)
+            .filter_map(|record| Some((record.departed?, record.fate != Fate::Delivered)))
+            .collect();
+        sent.sort_by_key(|(departed, _)| *departed);
+        // What entered the delay of 20 ms before the end is not recorded if it was not lost.
+        sent.retain(|(departed, _)| *departed < Time::ZERO + ms(9975));
+        assert!(sent.len() > 2000, "{}", sent.len());
+        let mut draws = Random::derive(seed, "impairment", "loss");
+        for (departed, lost) in sent {
+            let at = departed.as_nanos() / 1_000_000 % 3000;
+            let holds = steps.iter().rfind(|(start, _)| *start <= at).unwrap().1;
+            assert_eq!(lost, draws.unit() < holds, "seed {seed}: {departed} {holds}");
+        }
+    }
+}
+
+#[test]
+fn a_constant_loss_over_time_is_a_percentage() {
+    let constant = |probability| {
+        let steps = [0, 700].map(|at| LossStep { start: Time::ZERO + ms(at), value: LossRate(probability) });
+        let model =
+            LossModel::over_time(OverTime::new(LossSteps::new(steps.to_vec(), ms(900)).unwrap(), true));
+        [model, LossModel::Random(probability)].map(|loss| ImpairmentSpec { loss, ..NONE })
+    };
+    for probability in [0.0, 0.004, 0.3] {
+        let [over_time, plain] = constant(probability);
+        let flows = ["cubic", "bbr", "udp:1mbit"];
+        let [a, b] = [over_time, plain].map(|spec| play(&with(spec.clone(), spec, &flows)));
+        assert_eq!(a, b, "{probability}");
+    }
+}
+
 /// Any setting.
 fn any(random: &mut Random) -> ImpairmentSpec {
-    let loss = match random.below(3) {
+    let loss = match random.below(4) {
         0 => LossModel::None,
         1 => LossModel::Random(random.unit() / 2.0),
+        2 => steps(random).1,
         _ => LossModel::GilbertElliott {
             p: random.unit() * 0.3,
             r: 0.05 + random.unit() * 0.9,

@@ -89,7 +89,7 @@ fn losses_on_both_ways_only_delay_it() {
     };
     for over in ["cubic", "bbr"] {
         let scenario = Scenario {
-            impairments: Impairments { down: lossy, up: lossy },
+            impairments: Impairments { down: lossy.clone(), up: lossy.clone() },
             ..session("line:10mbit", &format!("dash:robustmpc:over={over}:length=80s"), 200)
         };
         let outcome = play(&scenario);
@@ -148,7 +148,7 @@ fn pages_survive_losses() {
     };
     for text in ["web", "web:multiplex=on"] {
         let scenario = Scenario {
-            impairments: Impairments { down: lossy, up: lossy },
+            impairments: Impairments { down: lossy.clone(), up: lossy.clone() },
             ..session("line:10mbit", text, 120)
         };
         let outcome = play(&scenario);

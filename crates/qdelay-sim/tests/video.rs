@@ -67,7 +67,8 @@ fn calls_go_on_over_losses_copies_and_reordering() {
         for down in [spec(0.02, 0.0, 0.0), spec(0.0, 0.05, 0.0), spec(0.0, 0.0, 0.05), spec(0.01, 0.02, 0.02)]
         {
             let plain = minute(UNLIMITED, link("line:5mbit"), &[transport]);
-            let lossy = Scenario { impairments: Impairments { down, up: down }, ..plain };
+            let lossy =
+                Scenario { impairments: Impairments { down: down.clone(), up: down.clone() }, ..plain };
             let outcome = play(&lossy);
             let call = video(&outcome);
             println!("{transport} {down:?}: {call:?}");

@@ -14,12 +14,14 @@ pub mod delay;
 mod extent;
 mod guessing;
 mod library;
+pub mod loss;
 mod opening;
 mod packed;
-mod two_loads;
 #[cfg(feature = "engine")]
 mod parquet;
 pub mod programs;
+mod steps;
+mod two_loads;
 mod utf16;
 pub mod window;
 
@@ -27,6 +29,7 @@ use crate::InputError;
 pub use crate::results::TraceFile as TraceUsed;
 use contents::Contents;
 pub use guessing::{Beginning, DelaysRead, Guessed, guess, look};
+pub(crate) use library::FoundCurve;
 pub use library::{FoundChannel, FoundTrace, Library, file_of};
 use programs::{FileDelays, Output, Program};
 use qdelay_core::component::{Arguments, ComponentError};
@@ -301,7 +304,7 @@ fn read(input: &mut dyn Read, format: &Format) -> Result<(Trace, Vec<String>), R
 /// # Errors
 /// The file cannot be read.
 pub fn unpacked<'a>(input: &'a mut dyn Read) -> io::Result<Box<dyn Read + 'a>> {
-    packed::text(input)
+    packed::unpacked(input)
 }
 
 /// Reads until `chunk` is full or the input ends; returns the number of bytes read.

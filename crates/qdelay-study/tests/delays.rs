@@ -7,7 +7,7 @@ use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use qdelay_testing::Folder;
 
-fn run(text: &str, files: &[(&str, &str)]) -> Summary {
+pub fn run(text: &str, files: &[(&str, &str)]) -> Summary {
     let folder = Folder::new("delays");
     let library = files.iter().fold(Library::new(), |library, (name, contents)| {
         library.with_contents(*name, contents.as_bytes().to_vec())
@@ -25,7 +25,7 @@ fn scenario(rtt: &str, more: &str) -> String {
 }
 
 /// The figures of the only case, without its settings.
-fn figures(summary: &Summary) -> String {
+pub fn figures(summary: &Summary) -> String {
     let [case] = summary.cases.as_slice() else { panic!("one case") };
     format!("{:?} {:?}", case.groups, case.queue_delay_ms)
 }

@@ -15,6 +15,7 @@ mod delays;
 mod expect_oracle;
 mod extend;
 mod f1;
+mod losses;
 mod parts;
 mod pdcp;
 mod pdu_sets;

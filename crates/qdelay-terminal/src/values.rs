@@ -4,6 +4,7 @@ use qdelay_core::Span;
 use qdelay_core::units::{parse_bytes, parse_span};
 use qdelay_study::scenario::Starts;
 use qdelay_study::traces::delay::Delay;
+use qdelay_study::traces::loss::LinkLoss;
 
 /// Parses a duration of zero or more.
 pub fn span(text: &str) -> Result<Span, String> {
@@ -60,12 +61,12 @@ pub fn packet_bytes(text: &str) -> Result<u32, String> {
         .ok_or("out of range; expected 0 to 65535b".to_string())
 }
 
-/// Parses a probability, 0 to 1.
-pub fn probability(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
-        _ => Err("expected a probability, 0 to 1".to_string()),
-    }
+/// Parses a loss: a probability or a model.
+///
+/// # Errors
+/// The text is neither.
+pub fn loss(text: &str) -> Result<LinkLoss, String> {
+    LinkLoss::parse(text)
 }
 
 /// Parses an MTU in bytes, from IPv6's minimum (1280) to jumbo frames (9000).

@@ -1,7 +1,7 @@
 //! Link traces: the capacity of a recorded or synthetic link over time.
 //!
 //! * [`schedule`]: delivery opportunities at whole milliseconds, as mahimahi replays them.
-//! * [`rates`]: a rate that changes in steps.
+//! * [`rates`]: a rate that changes in steps; [`delays`], [`losses`]: a delay and a probability of loss that do.
 //! * [`mahimahi`], [`mbps`], [`csv`], [`cqi`], [`capacity`]: the text formats, read from chunks of bytes of any size; [`format`](mod@format):
 //!   those of links, by name.
 //! * [`convert`]: from rates to opportunities and back.
@@ -35,9 +35,11 @@ pub mod error;
 pub mod format;
 pub mod info;
 mod lines;
+pub mod losses;
 pub mod rates;
 pub mod schedule;
 pub mod shipped;
+pub mod steps;
 pub mod synth;
 pub mod trains;
 mod window;
@@ -49,7 +51,9 @@ pub use error::{Problem, TraceError};
 pub use format::{csv, mahimahi, mbps};
 pub use info::TraceInfo;
 pub use lines::{Body, LineParser};
+pub use losses::{LossRate, LossStep, LossSteps};
 pub use rates::{RateCursor, RateStep, RateSteps};
 pub use schedule::{Cursor, OPPORTUNITY_BYTES, Opportunities, Schedule, ScheduleBuilder};
 pub use shipped::SHIPPED;
+pub use steps::{Step, StepValue, Steps};
 pub use trains::{SizeDelays, Trains};

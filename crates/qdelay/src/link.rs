@@ -17,6 +17,7 @@ use qdelay_study::lists::component;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
 use qdelay_study::traces::delay::Extent;
+use qdelay_study::traces::loss::LinkLoss;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::live::logs::mahimahi_files;
 use qdelay_terminal::live::verdict;
@@ -42,7 +43,7 @@ pub fn run_translated(translated: &Translated, registry: &Registry) -> Result<()
     let Translated { options, logs, loss } = translated;
     // Mahimahi's programs replace existing logs.
     let options = Link { force: true, ..(**options).clone() };
-    start(&options, registry, logs.clone(), Some(*loss))
+    start(&options, registry, logs.clone(), Some(loss))
 }
 
 /// Runs the link; `logs` are mahimahi's, `loss` (down, up) replaces the option `--loss`.
@@ -50,7 +51,7 @@ fn start(
     options: &Link,
     registry: &Registry,
     logs: [Option<PathBuf>; 2],
-    loss: Option<[f64; 2]>,
+    loss: Option<&[LinkLoss; 2]>,
 ) -> Result<(), Failure> {
     let (settings, plan) = match &options.scenario {
         Some(scenario) => {
@@ -59,13 +60,9 @@ fn start(
             (settings, PlanKind::from(plan))
         }
         None => {
-            let mut plan = plan(options, &native::typed(registry))?;
-            let mut settings = settings(options, &plan);
-            if let Some([down, up]) = loss {
-                (settings.down.loss, settings.up.loss) = (down, up);
-                (plan.down.loss, plan.up.loss) = (down, up);
-            }
-            (settings, plan.into())
+            let losses = loss.map_or([&options.loss; 2], |[down, up]| [down, up]);
+            let plan = plan(options, losses, &native::typed(registry))?;
+            (settings(options, losses, &plan), plan.into())
         }
     };
     options.json.as_deref().map_or(Ok(()), has_place)?;
@@ -104,46 +101,54 @@ fn has_place(path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn plan(options: &Link, registry: &Registry) -> Result<Plan, Failure> {
+fn plan(options: &Link, losses: [&LinkLoss; 2], registry: &Registry) -> Result<Plan, Failure> {
     let library = Library::for_scenario(None, &options.traces);
-    let direction =
-        |option: &str, text: &str, qdisc_option: &str, qdisc: &str| -> Result<Direction, Failure> {
-            let link = library
-                .link_or_trace(text, !options.no_repeat)
-                .map_err(|error| Failure::input(option, error))?;
-            let qdisc = component(qdisc_option, qdisc, qdisc::COMPONENTS, registry)?;
-            let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input(qdisc_option, error))?;
-            let delay = library
-                .delay(&options.delay, Extent::OneWay)
-                .map_err(|error| Failure::input("--delay", error))?;
-            Ok(Direction {
-                qdisc,
-                link,
-                delay: delay.constant(),
-                curve: delay.curve.map(Box::new),
-                jitter: options.jitter,
-                loss: options.loss,
-            })
-        };
+    let direction = |option: &str,
+                     text: &str,
+                     qdisc_option: &str,
+                     qdisc: &str,
+                     loss: &LinkLoss|
+     -> Result<Direction, Failure> {
+        let link =
+            library.link_or_trace(text, !options.no_repeat).map_err(|error| Failure::input(option, error))?;
+        let qdisc = component(qdisc_option, qdisc, qdisc::COMPONENTS, registry)?;
+        let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input(qdisc_option, error))?;
+        let delay = library
+            .delay(&options.delay, Extent::OneWay)
+            .map_err(|error| Failure::input("--delay", error))?;
+        let loss = library.loss(loss.loss()).map_err(|error| Failure::input("--loss", error))?;
+        Ok(Direction {
+            qdisc,
+            link,
+            delay: delay.constant(),
+            curve: delay.curve.map(Box::new),
+            jitter: options.jitter,
+            loss,
+        })
+    };
     Ok(Plan {
-        down: direction("--down", &options.down, "--qdisc", &options.qdisc)?,
-        up: direction("--up", &options.up, "--up-qdisc", &options.up_qdisc)?,
+        down: direction("--down", &options.down, "--qdisc", &options.qdisc, losses[0])?,
+        up: direction("--up", &options.up, "--up-qdisc", &options.up_qdisc, losses[1])?,
         seed: options.seed,
     })
 }
 
 /// Command as the user wrote it.
-fn settings(options: &Link, plan: &Plan) -> LinkSettings {
+fn settings(options: &Link, losses: [&LinkLoss; 2], plan: &Plan) -> LinkSettings {
     let is_constant = options.delay.constant().is_some();
-    let setting = |link: &String, qdisc: &String| DirectionSettings {
+    let setting = |link: &String, qdisc: &String, loss: &LinkLoss, built: &Direction| DirectionSettings {
         link: link.clone(),
         qdisc: qdisc.clone(),
         delay_ms: plan.down.least_delay().as_millis_f64(),
         delay_over_time: (!is_constant).then(|| options.delay.text()),
         jitter_ms: options.jitter.as_millis_f64(),
-        loss: options.loss,
+        loss: built.loss.least(),
+        loss_model: loss.model(),
     };
-    LinkSettings { down: setting(&options.down, &options.qdisc), up: setting(&options.up, &options.up_qdisc) }
+    LinkSettings {
+        down: setting(&options.down, &options.qdisc, losses[0], &plan.down),
+        up: setting(&options.up, &options.up_qdisc, losses[1], &plan.up),
+    }
 }
 
 /// Prints and writes the results. The exit status is that of the command behind the link.

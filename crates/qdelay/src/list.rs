@@ -3,12 +3,11 @@
 use crate::cli::List;
 use qdelay_core::component::{Component, Kind, Parameter, Registry, suggestion};
 use qdelay_core::{pacer, qdisc};
-use qdelay_path::LOSSES;
 use qdelay_study::links::components as links;
 use qdelay_study::radio;
 use qdelay_study::results::{SCHEMA_VERSION, pretty};
-use qdelay_study::traces::delay;
 use qdelay_study::traces::programs::PROGRAMS;
+use qdelay_study::traces::{delay, loss};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
@@ -82,7 +81,7 @@ pub fn built_in() -> Vec<&'static Component> {
         .copied()
         .chain(links())
         .chain(delay::components())
-        .chain(LOSSES.iter().copied())
+        .chain(loss::components())
         .chain(FORMATS.iter().map(|format| format.component))
         .chain(PROGRAMS.iter().map(|program| program.component))
         .chain(radio::components())

@@ -8,6 +8,7 @@
 
 use crate::cli::{Cli, Command, Link};
 use clap::Parser;
+use qdelay_study::traces::loss::LinkLoss;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output::eprintln_line;
 use std::ffi::{OsStr, OsString};
@@ -32,7 +33,7 @@ pub struct Translated {
     /// Log files of the downlink and the uplink.
     pub logs: [Option<PathBuf>; 2],
     /// Loss probability of the downlink and the uplink.
-    pub loss: [f64; 2],
+    pub loss: [LinkLoss; 2],
 }
 
 /// Largest packet limit of a queue, for mahimahi's queues without a limit.
@@ -118,7 +119,7 @@ fn delay(arguments: &[OsString]) -> Result<Translated, Failure> {
     Ok(Translated {
         options: options(&words, without_separator(command))?,
         logs: [None, None],
-        loss: [0.0; 2],
+        loss: Default::default(),
     })
 }
 
@@ -127,12 +128,17 @@ fn loss(arguments: &[OsString]) -> Result<Translated, Failure> {
         return Err(Name::Loss.missing("the direction or the rate"));
     };
     let text = rate.to_string_lossy();
-    let rate: f64 = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate)).ok_or_else(|| {
-        Failure::input("mm-loss", format!("'{text}': expected a rate from 0 to 1, such as 0.01"))
+    let none = LinkLoss::default();
+    let rate = LinkLoss::parse(&text).map_err(|error| {
+        let message = match text.parse::<f64>() {
+            Ok(_) => format!("'{text}': expected a rate from 0 to 1, such as 0.01"),
+            Err(_) => format!("'{text}': {error}"),
+        };
+        Failure::input("mm-loss", message)
     })?;
     let loss = match direction.to_str() {
-        Some("downlink") => [rate, 0.0],
-        Some("uplink") => [0.0, rate],
+        Some("downlink") => [rate, none],
+        Some("uplink") => [none, rate],
         _ => {
             let text = direction.to_string_lossy();
             return Err(Failure::input("mm-loss", format!("'{text}': expected uplink or downlink")));
@@ -237,7 +243,7 @@ fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
         words.push("--no-repeat".into());
     }
     let command = without_separator(&arguments[at..]);
-    Ok(Translated { options: options(&words, command)?, logs, loss: [0.0; 2] })
+    Ok(Translated { options: options(&words, command)?, logs, loss: Default::default() })
 }
 
 /// Existing file of that name, even if the name reads like a link: `12mbit`.
@@ -325,6 +331,10 @@ mod tests {
         }
     }
 
+    fn texts(losses: &[LinkLoss; 2]) -> [&str; 2] {
+        [losses[0].text(), losses[1].text()]
+    }
+
     #[test]
     fn the_uplink_comes_first() {
         let Translated { options, logs, loss } = translated(Name::Link, "a.up|b.down");
@@ -334,7 +344,10 @@ mod tests {
             ("taildrop:limit=10000000", "taildrop:limit=10000000")
         );
         assert!(
-            !options.no_repeat && options.command.is_empty() && logs == [None, None] && loss == [0.0, 0.0]
+            !options.no_repeat
+                && options.command.is_empty()
+                && logs == [None, None]
+                && texts(&loss) == ["0", "0"]
         );
     }
 
@@ -381,8 +394,10 @@ mod tests {
     fn delays_and_losses() {
         let Translated { options, .. } = translated(Name::Delay, "20|ping|-c1");
         assert_eq!((options.delay.text(), options.command.len()), ("20ms".to_string(), 2));
-        assert_eq!(translated(Name::Loss, "uplink|0.25").loss, [0.0, 0.25]);
-        assert_eq!(translated(Name::Loss, "downlink|0.5|--|true").loss, [0.5, 0.0]);
+        assert_eq!(texts(&translated(Name::Loss, "uplink|0.25").loss), ["0", "0.25"]);
+        assert_eq!(texts(&translated(Name::Loss, "downlink|0.5|--|true").loss), ["0.5", "0"]);
+        let steps = "steps:0s@0%+14.9s@30%:repeat=15s";
+        assert_eq!(texts(&translated(Name::Loss, &format!("uplink|{steps}|true")).loss), ["0", steps]);
     }
 
     #[test]
@@ -411,6 +426,8 @@ mod tests {
         refused(Name::Delay, "20ms", "'20ms': expected whole milliseconds");
         refused(Name::Loss, "uplink", "is missing; expected mm-loss");
         refused(Name::Loss, "up|0.1", "'up': expected uplink or downlink");
+        refused(Name::Loss, "uplink|steps:0s@2", "in step '0s@2'");
+        refused(Name::Loss, "uplink|often", "unknown loss 'often'");
         refused(Name::Loss, "uplink|1.5", "'1.5': expected a rate from 0 to 1");
     }
 }

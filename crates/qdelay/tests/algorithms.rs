@@ -39,7 +39,7 @@ fn on_pages() -> BTreeMap<&'static str, Vec<&'static Component>> {
     for component in disciplines.chain(of_cells) {
         found.entry(component.name).or_default().push(component);
     }
-    found.insert("impairments", qdelay_path::LOSSES.to_vec());
+    found.insert("impairments", qdelay_study::traces::loss::components());
     found
 }
 

@@ -17,7 +17,7 @@ fn all() -> Vec<&'static Component> {
     let programs = qdelay_study::traces::programs::PROGRAMS.iter().map(|program| program.component);
     let made = [&qdelay_trace::synth::COMPONENT];
     let delays = qdelay_study::traces::delay::components();
-    let losses = qdelay_path::LOSSES.iter().copied();
+    let losses = qdelay_study::traces::loss::components();
     let quic = qdelay_quic::component::COMPONENTS.iter().copied();
     registries
         .concat()

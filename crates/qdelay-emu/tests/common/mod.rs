@@ -90,7 +90,7 @@ pub fn direction(qdisc: &str, text: &str, delay_ms: u64) -> Direction {
         delay: Span::from_millis(delay_ms),
         curve: None,
         jitter: Span::ZERO,
-        loss: 0.0,
+        loss: qdelay_path::LossModel::None,
     }
 }
 

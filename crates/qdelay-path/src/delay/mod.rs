@@ -1,12 +1,13 @@
 //! A delay: each packet leaves some time after its arrival, in the order of arrival.
 //!
 //! Parameters: `span`; `curve`, a delay over time that is added to it ([`Curve`]); `jitter`, added uniformly between nothing and this
-//! much, drawn for each packet, while no packet overtakes another (one that drew less waits for the one before); `loss`, the
-//! probability that a packet is lost as it enters, independently of the others. Jitter and loss draw from streams of the node's own.
+//! much, drawn for each packet, while no packet overtakes another (one that drew less waits for the one before); `loss`, a
+//! [model](LossModel) of the loss of packets as they enter. Jitter and loss draw from streams of the node's own.
 
 pub mod curve;
 
 use crate::NodeId;
+use crate::impairment::{Loss, LossModel};
 use crate::schedule::Schedule;
 use alloc::boxed::Box;
 pub use curve::{Curve, Part};
@@ -19,8 +20,8 @@ pub struct DelaySpec {
     pub span: Span,
     /// At most this much more, uniformly; zero for none.
     pub jitter: Span,
-    /// Probability that a packet is lost, 0 to 1.
-    pub loss: f64,
+    /// Loss model.
+    pub loss: LossModel,
     /// A delay over time, in addition to `span`.
     pub curve: Option<Box<Curve>>,
 }
@@ -28,16 +29,16 @@ pub struct DelaySpec {
 impl DelaySpec {
     /// A constant delay without jitter or loss.
     pub const fn constant(span: Span) -> DelaySpec {
-        DelaySpec { span, jitter: Span::ZERO, loss: 0.0, curve: None }
+        DelaySpec { span, jitter: Span::ZERO, loss: LossModel::None, curve: None }
     }
     /// A delay over time.
     pub fn over_time(curve: Curve) -> DelaySpec {
         DelaySpec { curve: Some(Box::new(curve)), ..DelaySpec::constant(Span::ZERO) }
     }
 
-    /// Whether the loss is a probability.
+    /// Whether all numbers of the loss are probabilities.
     pub fn is_possible(&self) -> bool {
-        (0.0..=1.0).contains(&self.loss)
+        self.loss.is_possible()
     }
 }
 
@@ -58,38 +59,47 @@ pub(crate) enum Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct Delay {
     pub(crate) next: NodeId,
-    spec: DelaySpec,
+    span: Span,
+    jitter: Span,
+    curve: Option<Box<Curve>>,
     pub(crate) schedule: Schedule,
-    jitter: Random,
-    loss: Random,
+    draws: Random,
+    /// `None` if nothing is lost.
+    loss: Option<Box<Loss>>,
     /// True if the delay differs from packet to packet.
     moves: bool,
 }
 
 impl Delay {
     pub(crate) fn new(spec: DelaySpec, next: NodeId, seed: u64, name: &str) -> Delay {
+        let DelaySpec { span, jitter, loss, curve } = spec;
+        let draws = |stream| Random::derive(seed, name, stream);
         Delay {
-            moves: !spec.jitter.is_zero() || spec.curve.is_some(),
             next,
-            spec,
+            span,
+            jitter,
+            moves: !jitter.is_zero() || curve.is_some(),
+            curve,
             schedule: Schedule::default(),
-            jitter: Random::derive(seed, name, "jitter"),
-            loss: Random::derive(seed, name, "loss"),
+            draws: draws("jitter"),
+            loss: loss.is_lossy().then(|| Box::new(Loss::new(loss, draws("loss")))),
         }
     }
 
     /// Does `spec` with the packets that enter from now on, and draws from the beginning of the streams of `seed`.
     pub(crate) fn replace(&mut self, spec: DelaySpec, seed: u64, name: &str) {
-        let fresh = Delay::new(spec, self.next, seed, name);
-        (self.spec, self.jitter, self.loss, self.moves) = (fresh.spec, fresh.jitter, fresh.loss, fresh.moves);
+        let schedule = core::mem::take(&mut self.schedule);
+        *self = Delay { schedule, ..Delay::new(spec, self.next, seed, name) };
     }
 
     #[inline]
     pub(crate) fn enter(&mut self, now: Time, packet: &Packet) -> Entry {
-        if self.spec.loss > 0.0 && self.draw_loss() {
+        if let Some(loss) = &mut self.loss
+            && draw_loss(loss, now)
+        {
             return Entry::Lost;
         }
-        let mut leave = now + self.spec.span;
+        let mut leave = now + self.span;
         if self.moves {
             if self.reorders() {
                 return self.enter_by_itself(now, packet);
@@ -106,31 +116,25 @@ impl Delay {
         if before.is_none() { Entry::First(leave) } else { Entry::Behind }
     }
 
-    /// Whether a packet is lost. Not inlined, as few delays draw.
-    #[inline(never)]
-    fn draw_loss(&mut self) -> bool {
-        self.loss.unit() < self.spec.loss
-    }
-
     /// The part of the delay that differs from packet to packet.
     #[inline(never)]
     fn moving(&mut self, now: Time) -> Span {
-        let curve = self.spec.curve.as_mut().map_or(Span::ZERO, |curve| curve.at(now));
-        match self.spec.jitter {
+        let curve = self.curve.as_mut().map_or(Span::ZERO, |curve| curve.at(now));
+        match self.jitter {
             Span::ZERO => curve,
-            jitter => curve + Span::from_nanos(self.jitter.below(jitter.as_nanos().saturating_add(1))),
+            jitter => curve + Span::from_nanos(self.draws.below(jitter.as_nanos().saturating_add(1))),
         }
     }
 
     /// Whether packets may overtake others.
     fn reorders(&self) -> bool {
-        self.spec.curve.as_ref().is_some_and(|curve| curve.reorder)
+        self.curve.as_ref().is_some_and(|curve| curve.reorder)
     }
 
     /// Lets a packet wait for its own delay, whatever those before it do.
     #[inline(never)]
     fn enter_by_itself(&mut self, now: Time, packet: &Packet) -> Entry {
-        let leave = now + self.spec.span + self.moving(now);
+        let leave = now + self.span + self.moving(now);
         if leave == now {
             return Entry::Through;
         }
@@ -138,6 +142,12 @@ impl Delay {
         self.schedule.insert(leave, packet);
         if leave < first { Entry::First(leave) } else { Entry::Behind }
     }
+}
+
+/// Whether a packet is lost. Not inlined, as few delays draw.
+#[inline(never)]
+fn draw_loss(loss: &mut Loss, now: Time) -> bool {
+    loss.draw(now)
 }
 
 #[cfg(test)]
@@ -158,7 +168,7 @@ mod tests {
             for _ in 0..1 + random.below(12) {
                 steps.push(DelayStep {
                     start: Time::from_nanos(start),
-                    delay: Span::from_nanos(ns(random, 5_000_000)),
+                    value: Span::from_nanos(ns(random, 5_000_000)),
                 });
                 start += 1 + ns(random, 2_000_000);
             }
@@ -182,7 +192,7 @@ mod tests {
                 let place = (now + place).as_nanos();
                 let within = if repeat { place % start } else { place };
                 let holds = steps.iter().rfind(|step| step.start.as_nanos() <= within).unwrap();
-                let due = now + extra + holds.delay;
+                let due = now + extra + holds.value;
                 let due = if reorder { due } else { due.max(last) };
                 last = due;
                 expected.push((due, handle));

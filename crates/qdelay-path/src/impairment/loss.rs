@@ -6,6 +6,10 @@
 //! parameters are those of netem's `loss gemodel P R 1-H 1-K`. It begins in the good state. For each packet the state first decides
 //! whether the packet is lost, and then changes with its probability.
 //!
+//! `steps` loses each packet independently, with the probability that holds when it enters; a file of such probabilities is opened by the
+//! library of traces. There is one draw for each packet, also while the probability is 0, so that a packet has the same draw whatever the
+//! probabilities before it were.
+//!
 //! With p and r the probabilities of the changes, the chain is in the bad state a share p / (p + r) of the packets, and stays there
 //! for 1 / r packets on average: with the defaults of the other two that is the mean length of a burst of losses.
 //!
@@ -16,12 +20,17 @@
 //! | `r` | percent | required | of the change from bad to good, after each packet |
 //! | `bad` | percent | 100% | of a loss in the bad state: 1-h |
 //! | `good` | percent | 0% | of a loss in the good state: 1-k |
+//! | `profile` of `steps` | times and percent | required | of the loss of a packet, and since when: `0s@0%+14.9s@30%` |
+//! | `repeat` | time | | start over after this long; otherwise the last probability holds for ever |
 //!
 //! Differences from the reference: netem draws once for a change and a loss in the good state; here they are independent, as in the
 //! papers. In netem `r` is 1-p where it is not given.
 
-use qdelay_core::Random;
+use crate::over_time::{OverTime, REPEAT};
+use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
+use qdelay_core::{Random, Time};
+use qdelay_trace::LossRate;
 
 const PROBABILITY: Typed<Option<f64>> = percent("probability", "", "Of the loss of a packet; required.");
 const P: Typed<Option<f64>> = percent("p", "", "Of a change from good to bad, after each packet; required.");
@@ -34,6 +43,11 @@ const GOOD: Typed<f64> = Typed::new("good", "0%", "Of the loss of a packet in th
     .unit(Unit::Percent)
     .within("0%", "100%")
     .source("Gilbert 1960; netem");
+const PROFILE: Typed<Option<&str>> = Typed::new(
+    "profile",
+    "",
+    "Probabilities of the loss of a packet and since when they hold, as in 0s@0%+5s@2%; required.",
+);
 
 const fn percent(name: &'static str, default: &'static str, about: &'static str) -> Typed<Option<f64>> {
     Typed::new(name, default, about).unit(Unit::Percent).within("0%", "100%")
@@ -47,12 +61,19 @@ static GILBERT_ELLIOTT: Component =
     Component::new(Kind::Loss, "gilbert-elliott", "In bursts: a chain of a good and a bad state.")
         .source("Gilbert 1960, Elliott 1963; netem's loss gemodel")
         .with(&[P.parameter(), R.parameter(), BAD.parameter(), GOOD.parameter()]);
+static STEPS: Component =
+    Component::new(Kind::Loss, "steps", "Each packet by itself, with a probability that changes in steps.")
+        .with(&[PROFILE.parameter(), REPEAT.parameter()])
+        .positional("profile");
+
+/// An example of a loss over time.
+const STEPS_EXAMPLE: &str = "steps:0s@0%+14.9s@30%:repeat=15s";
 
 /// The models that users can name, in the order they are listed.
-pub static LOSSES: &[&Component] = &[&RANDOM, &GILBERT_ELLIOTT];
+pub static LOSSES: &[&Component] = &[&RANDOM, &GILBERT_ELLIOTT, &STEPS];
 
 /// A model of random loss. Probabilities are 0 to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum LossModel {
     /// Nothing is lost.
     #[default]
@@ -70,6 +91,8 @@ pub enum LossModel {
         /// Probability of a loss in the good state.
         good: f64,
     },
+    /// Each packet with the probability that holds when it enters.
+    OverTime(Box<OverTime<LossRate>>),
 }
 
 impl LossModel {
@@ -93,8 +116,16 @@ impl LossModel {
                 bad: arguments.get(&BAD),
                 good: arguments.get(&GOOD),
             }),
+            name if name == STEPS.name => {
+                OverTime::build(arguments, &PROFILE, STEPS_EXAMPLE).map(LossModel::over_time)
+            }
             name => Err(arguments.fail(alloc::format!("'{name}' is not a model of loss"))),
         }
+    }
+
+    /// A probability over time.
+    pub fn over_time(losses: OverTime<LossRate>) -> LossModel {
+        LossModel::OverTime(Box::new(losses))
     }
 
     /// Reads a model as users write it: `1%`, `gilbert-elliott:p=1%:r=25%`.
@@ -111,10 +142,21 @@ impl LossModel {
 
     /// Whether it can lose a packet.
     pub fn is_lossy(&self) -> bool {
-        match *self {
+        match self {
             LossModel::None => false,
-            LossModel::Random(probability) => probability > 0.0,
-            LossModel::GilbertElliott { p, bad, good, .. } => good > 0.0 || p > 0.0 && bad > 0.0,
+            LossModel::Random(probability) => *probability > 0.0,
+            LossModel::GilbertElliott { p, bad, good, .. } => *good > 0.0 || *p > 0.0 && *bad > 0.0,
+            LossModel::OverTime(losses) => losses.steps().largest() > LossRate(0.0),
+        }
+    }
+
+    /// Smallest probability of loss.
+    pub fn least(&self) -> f64 {
+        match self {
+            LossModel::None => 0.0,
+            LossModel::Random(probability) => *probability,
+            LossModel::GilbertElliott { bad, good, .. } => bad.min(*good),
+            LossModel::OverTime(losses) => losses.steps().least().0,
         }
     }
 
@@ -122,7 +164,8 @@ impl LossModel {
     pub fn is_possible(&self) -> bool {
         let is_one = |probability: &f64| (0.0..=1.0).contains(probability);
         match self {
-            LossModel::None => true,
+            // Steps are checked when they are made.
+            LossModel::None | LossModel::OverTime(_) => true,
             LossModel::Random(probability) => is_one(probability),
             LossModel::GilbertElliott { p, r, bad, good } => [p, r, bad, good].into_iter().all(is_one),
         }
@@ -136,23 +179,24 @@ pub fn is_percentage(text: &str) -> bool {
 
 /// A model of loss at work.
 #[derive(Clone, Debug)]
-pub(super) struct Loss {
+pub(crate) struct Loss {
     model: LossModel,
     is_bad: bool,
     random: Random,
 }
 
 impl Loss {
-    pub(super) fn new(model: LossModel, random: Random) -> Loss {
+    pub(crate) fn new(model: LossModel, random: Random) -> Loss {
         Loss { model, is_bad: false, random }
     }
 
-    /// Whether the next packet is lost.
-    pub(super) fn draw(&mut self) -> bool {
-        match self.model {
+    /// Whether a packet that enters at `now` is lost.
+    pub(crate) fn draw(&mut self, now: Time) -> bool {
+        match &mut self.model {
             LossModel::None => false,
-            LossModel::Random(probability) => self.random.unit() < probability,
-            LossModel::GilbertElliott { p, r, bad, good } => {
+            LossModel::Random(probability) => self.random.unit() < *probability,
+            LossModel::OverTime(losses) => self.random.unit() < losses.at(now).0,
+            &mut LossModel::GilbertElliott { p, r, bad, good } => {
                 let (loss, change) = if self.is_bad { (bad, r) } else { (good, p) };
                 let is_lost = self.random.unit() < loss;
                 self.is_bad ^= self.random.unit() < change;
@@ -192,6 +236,12 @@ mod tests {
         assert!(message("gilbert-elliott:r=1%").contains("p=1%"));
         assert!(message("gilbert-elliott:p=1%").contains("r=1%"));
         assert!(message("random").contains("probability=1%"));
-        assert!(message("burst").contains("known: random, gilbert-elliott"));
+        assert!(message("burst").contains("known: random, gilbert-elliott, steps"));
+        assert!(message("steps").contains("no profile; expected one, as in steps:0s@0%+14.9s@30%"));
+        assert!(message("steps:0s@101%").contains("expected at most 100%"), "{}", message("steps:0s@101%"));
+        assert!(message("steps:0s@0.1").contains("in step '0s@0.1'"));
+        assert!(message("steps:1s@1%").contains("time 0"));
+        assert!(message("steps:0s@1%+2s@0%:repeat=1s").contains("begins before the trace ends"));
+        assert!(message("steps:5%").contains("'5%' is not a step"));
     }
 }

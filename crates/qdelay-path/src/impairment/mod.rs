@@ -13,15 +13,15 @@
 
 mod loss;
 
+pub(crate) use loss::Loss;
 pub use loss::{LOSSES, LossModel, is_percentage};
 
 use crate::NodeId;
 use crate::schedule::Schedule;
-use loss::Loss;
 use qdelay_core::{Random, Span, Time};
 
 /// The settings of an impairment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImpairmentSpec {
     /// Loss model.
     pub loss: LossModel,
@@ -50,7 +50,7 @@ impl ImpairmentSpec {
 }
 
 /// The impairments of a path in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Impairments {
     /// Behind the bottleneck.
     pub down: ImpairmentSpec,
@@ -80,6 +80,7 @@ pub(crate) enum Verdict {
 #[derive(Clone, Debug)]
 pub(crate) struct Impairment {
     pub(crate) next: NodeId,
+    /// Settings, without the loss model, which is moved to `loss`.
     spec: ImpairmentSpec,
     loss: Loss,
     reorder: Random,
@@ -89,11 +90,11 @@ pub(crate) struct Impairment {
 }
 
 impl Impairment {
-    pub(crate) fn new(spec: ImpairmentSpec, next: NodeId, seed: u64, name: &str) -> Impairment {
+    pub(crate) fn new(mut spec: ImpairmentSpec, next: NodeId, seed: u64, name: &str) -> Impairment {
         Impairment {
             next,
+            loss: Loss::new(core::mem::take(&mut spec.loss), Random::derive(seed, name, "loss")),
             spec,
-            loss: Loss::new(spec.loss, Random::derive(seed, name, "loss")),
             reorder: Random::derive(seed, name, "reorder"),
             duplicate: Random::derive(seed, name, "duplicate"),
             schedule: Schedule::default(),
@@ -102,7 +103,7 @@ impl Impairment {
 
     /// Draws for a packet that enters.
     pub(crate) fn enter(&mut self, now: Time) -> Verdict {
-        let is_lost = self.loss.draw();
+        let is_lost = self.loss.draw(now);
         let is_late = self.spec.reorders() && self.reorder.unit() < self.spec.reorder;
         let has_copy = self.spec.duplicate > 0.0 && self.duplicate.unit() < self.spec.duplicate;
         match (is_lost, is_late) {

@@ -143,7 +143,7 @@ pub struct Dumbbell<'a> {
     /// At most this much more delay behind the bottleneck.
     pub jitter: Span,
     /// Loss, reordering and duplication.
-    pub impairments: Impairments,
+    pub impairments: &'a Impairments,
     /// The flows, each with a number of its own: its place here. What is of none goes the first one's way in a cell.
     pub flows: &'a [FlowWay],
     /// Field of a packet that names its flow.
@@ -294,7 +294,7 @@ impl Dumbbell<'_> {
         if self.impairments.down.is_none() {
             stack.chain(&[&last, "down", "receivers"]);
         } else {
-            let impairment = NodeSpec::Impairment(self.impairments.down);
+            let impairment = NodeSpec::Impairment(self.impairments.down.clone());
             stack.add(Place::Elsewhere, IMPAIRMENTS[0], impairment);
             stack.chain(&[&last, IMPAIRMENTS[0], "down", "receivers"]);
         }
@@ -302,7 +302,7 @@ impl Dumbbell<'_> {
         let (ups, uplinks) = self.add_uplinks(&mut stack)?;
         let up = self.add_up(&mut stack);
         let impaired = (!self.impairments.up.is_none()).then(|| {
-            let impairment = NodeSpec::Impairment(self.impairments.up);
+            let impairment = NodeSpec::Impairment(self.impairments.up.clone());
             stack.chain(&[IMPAIRMENTS[1], "up"]);
             stack.add_back(Place::Elsewhere, IMPAIRMENTS[1], impairment)
         });

@@ -11,7 +11,7 @@ use qdelay_core::component::Registry;
 use qdelay_emu::classes::Classes;
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
-use qdelay_path::Line;
+use qdelay_path::{Line, LossModel};
 use qdelay_sim::{CellScenario, Uplink};
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::shipped;
@@ -130,8 +130,9 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
 fn settings(case: &Case) -> LinkSettings {
     let (path, scenario) = (&case.settings["path"], &case.scenario);
     let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
+    let (down_loss, up_loss) = (&scenario.impairments.down.loss, &scenario.impairments.up.loss);
     // Half of the round-trip time is behind the bottleneck, half behind the uplink.
-    let setting = |link: String, qdisc: String| DirectionSettings {
+    let setting = |link: String, qdisc: String, key: &str, loss: &LossModel| DirectionSettings {
         link,
         qdisc,
         delay_ms: (scenario.base_rtt / 2).as_millis_f64(),
@@ -140,7 +141,10 @@ fn settings(case: &Case) -> LinkSettings {
             .as_ref()
             .map(|_| format!("half of {}", text("rtt").unwrap_or_default())),
         jitter_ms: scenario.jitter.as_millis_f64(),
-        loss: 0.0,
+        loss: loss.least(),
+        loss_model: text(key)
+            .filter(|_| !matches!(loss, LossModel::None | LossModel::Random(_)))
+            .map(str::to_string),
     };
     let technology = case.settings["cell"]["technology"].as_str().unwrap_or_default();
     let (link, qdisc) = match (scenario.bottleneck.as_cell(), scenario.bottleneck.as_link()) {
@@ -157,10 +161,12 @@ fn settings(case: &Case) -> LinkSettings {
                 Some(qdisc) => qdisc.typed().to_string(),
                 None => format!("taildrop:limit={}", uplink.limit),
             },
+            "uplink_loss",
+            up_loss,
         ),
-        None => setting("infinite".to_string(), "taildrop".to_string()),
+        None => setting("infinite".to_string(), "taildrop".to_string(), "uplink_loss", up_loss),
     };
-    LinkSettings { down: setting(link, qdisc), up }
+    LinkSettings { down: setting(link, qdisc, "loss", down_loss), up }
 }
 
 /// Link and discipline of a cell for display: technology and bearer.

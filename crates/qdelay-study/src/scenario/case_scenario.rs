@@ -5,8 +5,9 @@ use super::declare::{Flow, Hop, Path};
 use super::named::Named;
 use super::queue_and_link::{QueueAndLink, with_limit, with_promised_rate};
 use super::sources::Sources;
-use super::values::{Bins, Direction, Loss, Percent, Uplink};
+use super::values::{Bins, Direction, Percent, Uplink};
 use crate::traces::delay::{BuiltDelay, Extent};
+use crate::traces::loss::Loss;
 use qdelay_config::{Fault, OrNone, Setting};
 use qdelay_core::{Random, Rate, Span};
 use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
@@ -64,19 +65,20 @@ impl Tables {
     }
 
     /// Loss, reordering and duplication in both directions.
-    fn impairments(&self) -> Impairments {
+    fn impairments(&self, sources: &mut Sources<'_>) -> Result<Impairments, Fault> {
         let Path { loss, uplink_loss, reorder, reorder_delay, duplicate, .. } = &self.path;
-        let model = |loss: &Setting<OrNone<Loss>>| {
-            loss.value().as_option().map_or(LossModel::None, |Loss(model)| *model)
+        let mut model = |setting: &Setting<OrNone<Loss>>| match setting.value().as_option() {
+            Some(loss) => sources.loss(loss).map_err(|message| setting.fault(message)),
+            None => Ok(LossModel::None),
         };
         let down = ImpairmentSpec {
-            loss: model(loss),
+            loss: model(loss)?,
             reorder: reorder.get().0,
             reorder_delay: reorder_delay.get(),
             duplicate: duplicate.get().0,
         };
-        let up = ImpairmentSpec { loss: model(uplink_loss), ..ImpairmentSpec::default() };
-        Impairments { down, up }
+        let up = ImpairmentSpec { loss: model(uplink_loss)?, ..ImpairmentSpec::default() };
+        Ok(Impairments { down, up })
     }
 
     /// The simulator's scenario.
@@ -120,7 +122,7 @@ impl Tables {
             base_rtt: rtt.least,
             rtt_curve: rtt.curve,
             jitter: self.path.jitter.get(),
-            impairments: self.impairments(),
+            impairments: self.impairments(sources)?,
             flows,
             groups: self.flows.iter().map(|flow| flow.name.clone()).collect(),
             probe: self.run.probe.get().then(ProbeSpec::default),

@@ -4,12 +4,13 @@
 pub use super::values::SEEDS_MAX;
 use super::values::{
     Bandwidth, Bins, Channel, ControlTtis, Decoding, Direction, Drx, Dscp, Dscps, F1, Handover, Labels,
-    Limit, Link, Loss, McsTable, Name, Olla, Pacer, Partition, Pdcp, Percent, Protocol, Qdisc, QuantityUnit,
-    Rank, Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing, Spans, Starts, Tdd, Technology, TraceFormat,
-    TraceName, Transport, Uplink,
+    Limit, Link, McsTable, Name, Olla, Pacer, Partition, Pdcp, Percent, Protocol, Qdisc, QuantityUnit, Rank,
+    Rlc, Scheduler, SdapOrder, Seeds, Share, Sharing, Spans, Starts, Tdd, Technology, TraceFormat, TraceName,
+    Transport, Uplink,
 };
 use crate::expect::{Aggregate, Best};
 use crate::traces::delay::Delay;
+use crate::traces::loss::Loss;
 pub use qdelay_config::Settings;
 use qdelay_config::{Declared, OrNone, Table, key, table};
 use qdelay_core::{Rate, Span};
@@ -149,14 +150,14 @@ table! {
         limit: Option<u64> = LIMIT.also(&["buffer", "queue_size", "queue_limit"]);
         rtt: Delay = key("10ms", "Round-trip time without queueing and transmission, half of it in each direction; or a delay over time, such as steps:0s@20ms+5s@60ms or trace:FILE.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
         jitter: Span = key("0s", "Largest additional random delay behind the bottleneck; packets keep their order.").within("0s", "60s");
-        loss: OrNone<Loss> = key("none", "Random loss behind the bottleneck: a percentage, or a model such as gilbert-elliott:p=1%:r=25%.").also(&["drop", "packet_loss"]);
+        loss: OrNone<Loss> = key("none", "Random loss behind the bottleneck: a percentage, a model such as gilbert-elliott:p=1%:r=25%, or a percentage over time, such as steps:0s@0%+5s@2% or trace:FILE.").also(&["drop", "packet_loss"]);
         reorder: Percent = key("0%", "Share of packets behind the bottleneck that are held for reorder_delay, so that later ones overtake them.");
         reorder_delay: Span = key("2ms", "Time for which reordered packets are held.").within("1us", "60s");
         duplicate: Percent = key("0%", "Share of packets behind the bottleneck that are followed by a copy.");
         uplink: Uplink = key("48mbit", "Link of acknowledgements and of the data of uploads; none: not queued.");
         uplink_limit: u64 = key("1000", "Packets that the queue of the uplink holds, unless uplink_qdisc sets its own limit.").count("packets").within("1", "10000000");
         uplink_qdisc: Qdisc = key("taildrop", "Queue discipline of the uplink; if it is given, results have figures of its queue.");
-        uplink_loss: OrNone<Loss> = key("none", "Random loss behind the uplink.");
+        uplink_loss: OrNone<Loss> = key("none", "Random loss behind the uplink, in the forms of loss.");
     }
 }
 

@@ -1,10 +1,11 @@
 //! Links and channels of a case, and the traces that they come from.
 
 use crate::traces::delay::{BuiltDelay, Delay, Extent};
-use crate::traces::{Library, TraceUsed, channel, file_of};
+use crate::traces::loss::Loss;
+use crate::traces::{FoundCurve, Library, TraceUsed, channel, file_of};
 use qdelay_core::component::Arguments;
 use qdelay_core::{Random, Span};
-use qdelay_path::{AnyLink, LinkModel};
+use qdelay_path::{AnyLink, LinkModel, LossModel};
 use qdelay_ran::radio::Channel;
 use std::collections::BTreeMap;
 
@@ -64,11 +65,26 @@ impl Sources<'_> {
     pub fn delay(&mut self, delay: &Delay, of: Extent) -> Result<BuiltDelay, String> {
         let Delay::Moving(arguments) = delay else { return self.library.delay(delay, of) };
         let found = self.library.moving_delay(arguments, of)?;
-        let Some((name, used)) = found.name.zip(found.used) else { return Ok(found.curve.into()) };
         let (length, repeats) = (found.curve.steps().period(), found.curve.repeats());
+        let (curve, place) = self.start_of(found, length, repeats);
+        Ok(BuiltDelay::from(curve.starting_from(place)))
+    }
+
+    /// A loss, read from its file if it has one. A file begins at a random place, as traces do.
+    pub fn loss(&mut self, loss: &Loss) -> Result<LossModel, String> {
+        let Loss::File(arguments) = loss else { return self.library.loss(loss) };
+        let found = self.library.loss_of_file(arguments)?;
+        let (length, repeats) = (found.curve.steps().period(), found.curve.repeats());
+        let (losses, place) = self.start_of(found, length, repeats);
+        Ok(LossModel::over_time(losses.starting_from(place)))
+    }
+
+    /// A curve, and the place where the run begins on it: the beginning if it is not from a file.
+    fn start_of<C>(&mut self, found: FoundCurve<C>, length: Span, repeats: bool) -> (C, Span) {
+        let Some((name, used)) = found.name.zip(found.used) else { return (found.curve, Span::ZERO) };
         let place = self.place(&name, length, repeats).unwrap_or_default();
         self.used.entry(name).or_insert(used);
-        Ok(BuiltDelay::from(found.curve.starting_from(place)))
+        (found.curve, place)
     }
 
     /// A radio channel, read from its file if it has one, and the place where the run begins on it.

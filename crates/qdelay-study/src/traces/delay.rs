@@ -1,25 +1,16 @@
 //! Delays as users name them: a constant, steps, or a file with a delay over time.
 
-use super::channel::{self, parse, window};
 pub use super::extent::Extent;
 use super::programs::FileDelays;
+use super::steps::{self, EVERY, FILE, REPEAT, SCALE};
 use super::window::{self, FOR, FROM};
 use super::{Digesting, FNV_BASIS};
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::units::parse_span;
 use qdelay_core::{Span, component};
 use qdelay_path::{CURVES, Curve, REORDER};
-use qdelay_trace::delays;
 use std::io::Read;
 
-const FILE: Typed<Option<&str>> =
-    Typed::new("file", "", "file, searched for in the same places as traces; required");
-const EVERY: Typed<Span> =
-    Typed::new("every", "10ms", "duration of a slot, in a file with one number in each line")
-        .within("1us", "")
-        .source("LeoReplayer");
-const REPEAT: Typed<bool> = channel::REPEAT.about("start over at the end; off: the last delay holds");
-const SCALE: Typed<f64> = window::SCALE.about("factor on the delays");
 const FORMAT: Typed<Option<&str>> = window::FORMAT
     .about("program whose output the file is, with its keys, such as irtt or [flent:series=[Ping (ms) ICMP]]; default: lines of text");
 const OF: Typed<Option<&str>> = Typed::new(
@@ -37,7 +28,7 @@ static TRACE: Component = Component::new(
 .source("LeoReplayer (SIGCOMM 2025) for slots")
 .with(&[
     FILE.parameter(),
-    EVERY.parameter(),
+    EVERY.source("LeoReplayer").parameter(),
     FROM.parameter(),
     FOR.parameter(),
     REPEAT.parameter(),
@@ -123,10 +114,7 @@ pub(crate) fn check(arguments: &Arguments) -> Result<(), String> {
 
 /// The file that a delay is read from; `None` for one without.
 pub(super) fn file(arguments: &Arguments) -> Result<Option<&str>, String> {
-    if arguments.component().name != TRACE.name {
-        return Ok(None);
-    }
-    arguments.get(&FILE).map(Some).ok_or_else(|| "no file; expected one, such as trace:delay.txt".to_string())
+    steps::file(arguments, &TRACE, "trace:delay.txt")
 }
 
 /// Reads the delay of a file, for a key that is the delay of `of`; returns the digest of the file too.
@@ -138,20 +126,18 @@ pub(super) fn read(arguments: &Arguments, of: Extent, input: &mut dyn Read) -> R
             (steps, input.digest, extent)
         }
         None => {
-            let (steps, digest) = parse(delays::Parser::with_slots(arguments.get(&EVERY)), input)?;
+            let (steps, digest) = steps::lines(arguments, input)?;
             (steps, digest, None)
         }
     };
-    let part = window(arguments, whole.period(), |from, length| whole.window(from, length))?;
     let given = arguments.get(&OF).map(|of| if of == "one_way" { Extent::OneWay } else { Extent::RoundTrip });
-    let scale = match (given.or(extent), of) {
+    let factor = match (given.or(extent), of) {
         (Some(Extent::OneWay), Extent::RoundTrip) => 2.0,
         (Some(Extent::RoundTrip), Extent::OneWay) => 0.5,
         _ => 1.0,
     };
-    let scaled = part.scaled(scale * arguments.get(&SCALE));
-    let steps = scaled.map_err(|error| format!("scale: {}", error.problem))?;
-    Ok((Curve::new(steps, arguments.get(&REPEAT), arguments.get(&REORDER)), digest))
+    let delays = steps::part(arguments, factor, &whole)?;
+    Ok((Curve::new(delays, arguments.get(&REPEAT), arguments.get(&REORDER)), digest))
 }
 
 impl BuiltDelay {

@@ -94,7 +94,7 @@ fn delays(name: &OsStr, format: &str) -> Result<DelaysRead, String> {
     let format = Format::named(format).map_err(|error| error.to_string())?;
     let mut file = File::open(name).map_err(|error| unreadable(&error))?;
     let read = format.delays(&mut file)?;
-    let most = read.steps.steps().iter().map(|step| step.delay).max().unwrap_or_default();
+    let most = read.steps.steps().iter().map(|step| step.value).max().unwrap_or_default();
     Ok(DelaysRead { duration: read.steps.period(), least: read.steps.least(), most, notes: read.notes })
 }
 

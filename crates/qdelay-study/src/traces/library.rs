@@ -2,14 +2,16 @@
 
 use super::channel::{self, FileChannel};
 use super::delay::{self, BuiltDelay, Delay, Extent};
+use super::loss::{self, Loss};
 use super::two_loads::{self, Files};
 use super::window::Window;
 use super::{Format, TraceUsed, find_shipped, read_with_digest, unreadable};
 use crate::links;
 use crate::scenario::build_link;
 use qdelay_core::component::Arguments;
-use qdelay_path::{AnyLink, Curve};
+use qdelay_path::{AnyLink, Curve, LossModel, OverTime};
 use qdelay_ran::radio::Channel;
+use qdelay_trace::LossRate;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -44,16 +46,19 @@ pub struct FoundChannel {
     pub used: TraceUsed,
 }
 
-/// A delay over time from a file.
+/// A delay or a loss over time.
 #[derive(Clone, Debug)]
-pub struct FoundDelay {
+pub struct FoundCurve<C> {
     /// Name of the file; `None` for steps.
     pub name: Option<String>,
     /// The curve.
-    pub curve: Curve,
+    pub curve: C,
     /// Digest of the file.
     pub used: Option<TraceUsed>,
 }
+
+/// A loss over time from a file.
+pub(crate) type FoundLoss = FoundCurve<OverTime<LossRate>>;
 
 /// Key of a cached delay: its text, and what it is the delay of.
 type DelayKey = (String, bool);
@@ -78,7 +83,9 @@ pub struct Library {
     traces: Mutex<BTreeMap<Key, Result<FoundTrace, String>>>,
     channels: Mutex<BTreeMap<ChannelKey, Result<FoundChannel, String>>>,
     links: Mutex<BTreeMap<String, Result<AnyLink, String>>>,
-    delays: Mutex<BTreeMap<DelayKey, Result<FoundDelay, String>>>,
+    delays: Mutex<BTreeMap<DelayKey, Result<FoundCurve<Curve>, String>>>,
+    /// Losses of files, by their text.
+    losses: Mutex<BTreeMap<String, Result<FoundLoss, String>>>,
     /// Files that a trace needs beside itself.
     beside_traces: Mutex<BTreeMap<String, TraceUsed>>,
 }
@@ -200,28 +207,55 @@ impl Library {
     ///
     /// # Errors
     /// The file is not found or cannot be read.
-    pub(crate) fn moving_delay(&self, arguments: &Arguments, of: Extent) -> Result<FoundDelay, String> {
+    pub(crate) fn moving_delay(
+        &self,
+        arguments: &Arguments,
+        of: Extent,
+    ) -> Result<FoundCurve<Curve>, String> {
         let key = (arguments.typed().to_string(), of == Extent::RoundTrip);
-        let mut delays = lock(&self.delays);
-        if let Some(found) = delays.get(&key) {
-            return found.clone();
-        }
-        let found = self.find_delay(arguments, of);
-        delays.insert(key, found.clone());
-        found
+        let find = || match delay::file(arguments)? {
+            Some(name) => self.find_curve(name, |input| delay::read(arguments, of, input)),
+            None => {
+                let curve = Curve::build(arguments).map_err(|error| error.to_string())?;
+                Ok(FoundCurve { name: None, curve, used: None })
+            }
+        };
+        lock(&self.delays).entry(key).or_insert_with(find).clone()
     }
 
-    fn find_delay(&self, arguments: &Arguments, of: Extent) -> Result<FoundDelay, String> {
-        let Some(name) = delay::file(arguments)? else {
-            let curve = Curve::build(arguments).map_err(|error| error.to_string())?;
-            return Ok(FoundDelay { name: None, curve, used: None });
+    /// Finds a loss over time in the file that `arguments` name.
+    ///
+    /// # Errors
+    /// The file is not found or cannot be read.
+    pub(crate) fn loss_of_file(&self, arguments: &Arguments) -> Result<FoundLoss, String> {
+        let find = || match loss::file(arguments)? {
+            Some(name) => self.find_curve(name, |input| loss::read(arguments, input)),
+            None => Err(format!("'{}' has no file", arguments.typed())),
         };
-        let found = self.with_found(name, |input| delay::read(arguments, of, input));
-        let Some((curve, digest)) = found? else {
+        lock(&self.losses).entry(arguments.typed().to_string()).or_insert_with(find).clone()
+    }
+
+    fn find_curve<C>(
+        &self,
+        name: &str,
+        read: impl Fn(&mut dyn Read) -> Result<(C, u64), String>,
+    ) -> Result<FoundCurve<C>, String> {
+        let Some((curve, digest)) = self.with_found(name, read)? else {
             return Err(self.nowhere(name));
         };
         let used = TraceUsed { digest: format!("{digest:016x}"), substitute_for: None };
-        Ok(FoundDelay { name: Some(name.to_string()), curve, used: Some(used) })
+        Ok(FoundCurve { name: Some(name.to_string()), curve, used: Some(used) })
+    }
+
+    /// Builds `loss`.
+    ///
+    /// # Errors
+    /// The file is not found or cannot be read.
+    pub fn loss(&self, loss: &Loss) -> Result<LossModel, String> {
+        match loss {
+            Loss::Model(model) => Ok(model.clone()),
+            Loss::File(arguments) => Ok(LossModel::over_time(self.loss_of_file(arguments)?.curve)),
+        }
     }
 
     /// Builds `delay`, for an option that is the delay of `of`.
@@ -246,8 +280,10 @@ impl Library {
         let channels = channels.values().flatten().map(|found| (found.name.clone(), found.used.clone()));
         let delays = lock(&self.delays);
         let delays = delays.values().flatten().filter_map(|found| found.name.clone().zip(found.used.clone()));
+        let losses = lock(&self.losses);
+        let losses = losses.values().flatten().filter_map(|found| found.name.clone().zip(found.used.clone()));
         let beside = lock(&self.beside_traces).clone();
-        channels.chain(traces).chain(delays).chain(beside).collect()
+        channels.chain(traces).chain(delays).chain(losses).chain(beside).collect()
     }
 
     /// Registers `link` as the trace `name`, starting over at its end if `repeat`.

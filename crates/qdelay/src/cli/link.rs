@@ -7,6 +7,7 @@ use qdelay_core::{Rate, Span};
 use qdelay_emu::device::tun::OffloadMode;
 use qdelay_gateway::keys::{Down, Gateway as Carried, Up};
 use qdelay_study::traces::delay::Delay;
+use qdelay_study::traces::loss::LinkLoss;
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -62,9 +63,10 @@ pub struct Link {
     /// Largest jitter of each direction, drawn for each packet; packets keep their order
     #[arg(long, value_name = "TIME", default_value = Down::defaults().jitter.default_text(), value_parser = values::span, allow_hyphen_values = true)]
     pub jitter: Span,
-    /// Probability that a packet is lost behind the link, 0 to 1, in each direction
-    #[arg(long, value_name = "P", default_value = Down::defaults().loss.default_text(), value_parser = values::probability, allow_hyphen_values = true)]
-    pub loss: f64,
+    /// Probability that a packet is lost behind the link, 0 to 1, in each direction; or a model: 1%, steps:0s@0%+5s@2%,
+    /// trace:FILE (docs/scenarios.md)
+    #[arg(long, value_name = "P", default_value = Down::defaults().loss.default_text(), value_parser = values::loss, allow_hyphen_values = true)]
+    pub loss: LinkLoss,
     /// End traces after their last opportunity, instead of starting over
     #[arg(long)]
     pub no_repeat: bool,

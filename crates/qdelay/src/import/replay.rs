@@ -206,7 +206,7 @@ fn of_direction(
     let delays = held(delays)
         .into_iter()
         .enumerate()
-        .map(|(number, nanos)| DelayStep { start: start(number), delay: Span::from_nanos(nanos as u64) });
+        .map(|(number, nanos)| DelayStep { start: start(number), value: Span::from_nanos(nanos as u64) });
     let rates = rates
         .into_iter()
         .enumerate()

@@ -169,7 +169,7 @@ fn write_direction(
         })?;
     }
     let ms = |span: Option<Span>| span.map_or(0.0, |span| round(span.as_millis_f64()));
-    let values = || traces.delays.steps().iter().map(|step| step.delay);
+    let values = || traces.delays.steps().iter().map(|step| step.value);
     Ok(Written {
         direction: name,
         delay_file: delay_path.display().to_string(),

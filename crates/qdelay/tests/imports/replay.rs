@@ -70,7 +70,7 @@ fn traces_are_those_of_the_definitions() {
         let mut last = expected.iter().find_map(|(_, base, _)| *base).unwrap();
         for (step, (_, base, _)) in ours.delays.steps().iter().zip(&expected) {
             last = base.unwrap_or(last);
-            assert_eq!(step.delay.as_nanos() as i64, last, "seed {seed}");
+            assert_eq!(step.value.as_nanos() as i64, last, "seed {seed}");
         }
         let idle = expected.iter().filter(|(.., is_saturated)| !is_saturated).count() as u64;
         assert_eq!(ours.not_saturated, idle, "seed {seed}");
@@ -145,7 +145,7 @@ fn probes_stand_in_the_middle_of_their_bins() {
         let lead = Span::from_millis(5);
         let choices = Choices { delay: DelayPart::All, lead, ..choices(10, 1_000) };
         let ours = traces(&[packets], &choices).unwrap().remove(0).unwrap();
-        let found: Vec<i64> = ours.delays.steps().iter().map(|step| step.delay.as_nanos() as i64).collect();
+        let found: Vec<i64> = ours.delays.steps().iter().map(|step| step.value.as_nanos() as i64).collect();
         assert_eq!(found[..100], delays, "seed {seed}");
     });
 }

@@ -244,7 +244,14 @@ fn direction(options: &BenchLink, link: &str, registry: &Registry) -> Result<Dir
     let link = links::parse(link).map_err(|error| Failure::input("--link", error))?;
     let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
-    Ok(Direction { qdisc, link, delay: Span::ZERO, curve: None, jitter: Span::ZERO, loss: 0.0 })
+    Ok(Direction {
+        qdisc,
+        link,
+        delay: Span::ZERO,
+        curve: None,
+        jitter: Span::ZERO,
+        loss: qdelay_path::LossModel::None,
+    })
 }
 
 /// Medians of rounds. Each round has the slices of loop and link, without and with offload.

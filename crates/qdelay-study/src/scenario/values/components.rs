@@ -8,7 +8,7 @@ use qdelay_core::Span;
 use qdelay_core::component::{Arguments, Component, Parameter};
 use qdelay_core::pacer::{self, AnyPacer, PacerSetting};
 use qdelay_core::qdisc::{self, AnyQdisc};
-use qdelay_path::{F1_COMPONENTS, F1Spec, LOSSES};
+use qdelay_path::{F1_COMPONENTS, F1Spec};
 use qdelay_ran::cell::{DrxSetting, HandoverSetting, MOVES, PARTITIONS, SLEEPS};
 use qdelay_ran::radio::{ADAPTATIONS, DECODINGS, DUPLEXES, OllaSetting};
 use qdelay_ran::{mac, pdcp, rlc};
@@ -49,7 +49,7 @@ macro_rules! components {
         )*
 
         /// All kinds of component, including links and loss models.
-        pub(crate) static KINDS: &[ComponentKind] = &[$(($kind, $registry),)* ("link", links::components), ("delay", crate::traces::delay::components), ("loss", || LOSSES.to_vec())];
+        pub(crate) static KINDS: &[ComponentKind] = &[$(($kind, $registry),)* ("link", links::components), ("delay", crate::traces::delay::components), ("loss", crate::traces::loss::components)];
     };
 }
 

@@ -3,12 +3,12 @@
 use crate::links;
 use crate::scenario::component;
 use crate::traces::delay::{self, Delay};
+use crate::traces::loss::{self, LinkLoss, Loss};
 use qdelay_config::value::line_of_text;
 use qdelay_config::{Accept, Fault, Node};
-use qdelay_core::component::{Component, ComponentError, Parameter, Unit};
+use qdelay_core::component::{Component, Parameter, Unit};
 use qdelay_core::units::parse_rate;
 use qdelay_core::{Rate, Span};
-use qdelay_path::{LOSSES, LossModel, is_percentage};
 use serde_json::{Value as Json, json};
 
 /// A link; its text is checked here, and built by the library, which caches it.
@@ -30,32 +30,52 @@ impl Accept for Link {
     }
 }
 
-/// A model of random loss.
-#[derive(Clone, Copy, Debug)]
-pub struct Loss(pub LossModel);
-
 /// Accepts a percentage, or a loss model by its name.
 impl Accept for Loss {
     fn read(_: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
-        let fault = |error: ComponentError| {
+        let fault = |error: String| {
             let text = node.text().unwrap_or_default();
-            Fault::new(node.line, path, format!("'{text}': {}", error.message))
+            Fault::new(node.line, path, format!("'{text}': {error}"))
         };
         let arguments = match node.text() {
-            Some(text) if is_percentage(text) => LossModel::parse(text).map_err(fault)?,
-            _ => component::read(LOSSES, path, node)?,
+            Some(text) => Loss::arguments(text).map_err(fault)?,
+            None => component::read(&loss::components(), path, node)?,
         };
-        let model = LossModel::build(&arguments).map_err(fault)?;
-        Ok((arguments.typed().to_string(), Loss(model)))
+        let loss = Loss::new(&arguments).map_err(fault)?;
+        Ok((arguments.typed().to_string(), loss))
     }
     fn components() -> Vec<&'static Component> {
-        LOSSES.to_vec()
+        loss::components()
     }
     fn describe(_: &Parameter) -> String {
         "percent or model of loss".to_string()
     }
     fn schema(_: &Parameter) -> Json {
         json!({ "anyOf": [{ "type": "string", "pattern": r"^[0-9.]+%$" }, { "$ref": "#/$defs/loss" }] })
+    }
+}
+
+/// A number, or what the command line accepts.
+impl Accept for LinkLoss {
+    const UNIT: Unit = Unit::Number;
+
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        let Some(text) = node.text() else {
+            let (text, number) = f64::read(parameter, path, node)?;
+            return Ok((text, LinkLoss::probability(number)));
+        };
+        let read = LinkLoss::parse(text);
+        let read = read.map_err(|error| Fault::new(node.line, path, format!("'{text}': {error}")))?;
+        Ok((text.to_string(), read))
+    }
+    fn components() -> Vec<&'static Component> {
+        loss::components()
+    }
+    fn describe(_: &Parameter) -> String {
+        "probability or loss".to_string()
+    }
+    fn schema(parameter: &Parameter) -> Json {
+        json!({ "anyOf": [f64::schema(parameter), { "type": "string" }] })
     }
 }
 

@@ -9,7 +9,7 @@ mod words;
 
 pub use codepoints::{Dscp, Dscps};
 pub use components::*;
-pub use links::{Link, Loss, TraceFormat, TraceName, Uplink};
+pub use links::{Link, TraceFormat, TraceName, Uplink};
 pub use quantities::{Bins, Limit, Percent, Share, Spans};
 pub(crate) use seeds::check_seeds;
 pub use seeds::{SEEDS_MAX, Seeds, parse_seeds};

@@ -114,7 +114,7 @@ impl Steps {
     pub fn delays(self, scale: f64) -> Result<DelaySteps, String> {
         let step = |(start, value): &(Time, f64)| match value * scale {
             nanos if nanos >= 0.0 => {
-                Ok(DelayStep { start: *start, delay: Span::from_nanos(nanos.round() as u64) })
+                Ok(DelayStep { start: *start, value: Span::from_nanos(nanos.round() as u64) })
             }
             nanos => Err(format!("a delay of {} ms; expected 0 or more", nanos / 1e6)),
         };

@@ -24,7 +24,7 @@ fn delays(format: &str, text: &str) -> Result<(Vec<(u64, u64)>, u64, Option<Exte
     let format = Format::named(format).map_err(|error| error.to_string())?;
     let FileDelays { steps, extent, notes } = format.delays(&mut text.as_bytes())?;
     let ms = |time: Time| time.as_nanos() / 1_000_000;
-    let all = steps.steps().iter().map(|step| (ms(step.start), step.delay.as_micros())).collect();
+    let all = steps.steps().iter().map(|step| (ms(step.start), step.value.as_micros())).collect();
     Ok((all, steps.period().as_millis(), extent, notes))
 }
 

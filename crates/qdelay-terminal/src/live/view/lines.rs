@@ -80,7 +80,9 @@ fn setting(setting: &DirectionSettings) -> String {
     if setting.jitter_ms > 0.0 {
         text += &format!(" ~{} ms", setting.jitter_ms);
     }
-    if setting.loss > 0.0 {
+    if let Some(model) = &setting.loss_model {
+        text += &format!(" loss {model}");
+    } else if setting.loss > 0.0 {
         text += &format!(" loss {}", setting.loss);
     }
     text

@@ -173,7 +173,7 @@ fn replay(scenario: &Scenario, recording: &Recording) -> Result<Seen, String> {
         base_rtt: scenario.base_rtt,
         rtt_curve: None,
         jitter: scenario.jitter,
-        impairments: scenario.impairments,
+        impairments: &scenario.impairments,
         flows: &flows,
         key: FlowKey::Flow,
         seed: scenario.seed,
