@@ -17,6 +17,7 @@ mod oracles;
 mod pdu_sets;
 mod replace;
 mod seams;
+mod starlink;
 mod steady;
 mod uplink;
 mod waiting;

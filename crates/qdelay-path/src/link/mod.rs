@@ -8,6 +8,7 @@
 //! | [`TraceLink`] | at the opportunity that carries its last byte | mahimahi's `mm-link` |
 //! | [`RateLink`] | when its last bit is sent, at a rate that changes on the way | a line over [`RateSteps`](qdelay_trace::RateSteps) |
 //! | [`Uplink`] | in the granted slot that carries its last byte | scheduling requests and buffer status reports of LTE |
+//! | [`Starlink`] | in the frame that carries its last byte, at a rate that grows under pressure | measurements of Starlink |
 //!
 //! Each adds `overhead` bytes to every packet: framing that the IP size does not show. An idle link has no events.
 
@@ -17,6 +18,7 @@ mod line;
 mod parameters;
 mod recorded;
 mod shaper;
+mod starlink;
 mod steps;
 mod trace;
 mod uplink;
@@ -34,7 +36,7 @@ dispatch::links! {
     shaped: { shaper::Shaper }
     recorded: { recorded::Recorded }
     serial: { line::Line, steps::RateLink }
-    slotted: { uplink::Uplink in Box }
+    slotted: { uplink::Uplink in Box, starlink::Starlink in Box }
     traces: { trace::TraceLink }
 }
 
