@@ -30,6 +30,7 @@ pub(crate) struct Override {
     /// Text in `[origin]`; `None` if the scenario's own value stays.
     pub text: fn(&Overrides) -> Option<String>,
     /// Text in `study.json`; `None` if the scenario's own value stays.
+    #[cfg_attr(not(feature = "engine"), allow(dead_code, reason = "only the engine compares studies"))]
     pub identity: fn(&Overrides) -> Option<String>,
     /// Sets the override from either text.
     pub set: fn(&mut Overrides, &str) -> Result<(), String>,
