@@ -125,7 +125,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"wire\"\n[[flow]]",
-        "my.toml: line 2: path.link: 'wire': unknown link 'wire'; known: rate, htb, line, steps, uplink, synth",
+        "my.toml: line 2: path.link: 'wire': unknown link 'wire'; known: rate, htb, line, steps, uplink, starlink, synth",
     ),
     (
         "[path]\nlink = { line = { rate = 10 } }\n[[flow]]",
