@@ -83,6 +83,17 @@ fn options_of_another_reference_are_refused() {
     assert_eq!(status(&["mahimahi", "--traces", "/no/such/folder"]).0, Some(2));
 }
 
+/// One figure misses its bounds (docs/validation.md): a new miss fails here, and so does this one when it is mended.
+#[test]
+fn one_figure_of_cellreplay_misses() {
+    let (code, text) = status(&["cellreplay"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("7 of 8 cells match, 0 explained, 1 miss"), "{text}");
+    let missed = text.lines().find(|line| line.ends_with("miss")).unwrap_or_default();
+    assert!(missed.starts_with("cubic, echo: rtt_p50_ms"), "{text}");
+    assert_eq!(status(&["leo", "--write", "."]).0, Some(2));
+}
+
 /// LeoReplayer's files are not part of the repository: without them its cells are skipped, and each names what is expected.
 #[test]
 fn leo_without_its_files_is_skipped() {

@@ -5,13 +5,13 @@ mod attempts;
 mod cell;
 mod kernel;
 mod lab;
-mod leo;
 mod link;
 mod mahimahi;
 mod ns3;
 mod options;
 mod radio;
 mod reference;
+mod replay;
 mod store;
 mod verdict;
 
@@ -64,7 +64,13 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
             mahimahi::rows(folder.as_deref(), mahimahi::Host::new(options.rtt, options.jitter))?,
         ),
         ValidateAgainst::Leo => {
-            ("LeoReplayer on its example pair of files, seconds 1 to 31.", leo::rows(folder.as_deref())?)
+            ("LeoReplayer on its example pair of files, seconds 1 to 31.", replay::leo(folder.as_deref())?)
+        }
+        ValidateAgainst::Cellreplay => {
+            if let Some(folder) = &options.write {
+                return replay::write_recording(folder);
+            }
+            ("CellReplay on a recording of two loads made by a formula.", replay::cellreplay()?)
         }
         ValidateAgainst::Link => return link::run(options),
         ValidateAgainst::Cell => return cell::run(options),
@@ -114,6 +120,7 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--mahimahi", options.mahimahi && !link, "link"),
         ("--rrul", options.rrul && !link, "link"),
         ("--quic", options.quic && !link, "link"),
+        ("--write", options.write.is_some() && options.against != ValidateAgainst::Cellreplay, "cellreplay"),
         ("--no-realtime", options.no_realtime && !real, "link"),
     ];
     if let Some((option, _, owner)) = foreign.iter().find(|(_, given, _)| *given) {

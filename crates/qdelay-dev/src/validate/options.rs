@@ -13,6 +13,7 @@ Examples:
   qdelay-dev validate kernel --variant rfc
   qdelay-dev validate mahimahi --traces ~/traces
   qdelay-dev validate leo --traces ~/traces
+  qdelay-dev validate cellreplay
   qdelay-dev validate ns3 --json
   qdelay-dev validate radio
   qdelay-dev validate link --traces ~/traces
@@ -91,6 +92,9 @@ pub struct Validate {
     /// With lab: image of the laboratory [default: the first of 'qdelay lab list']
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
+    /// With cellreplay: write the recording into this folder, for the program itself, and end
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<PathBuf>,
     /// Cases to run at once, in simulated time [default: one for each core]; with cell, in real time [default: 1]
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_hyphen_values = true)]
     pub jobs: Option<usize>,
@@ -112,6 +116,8 @@ pub enum ValidateAgainst {
     Mahimahi,
     /// LeoReplayer with kernel TCP on its example pair of files
     Leo,
+    /// CellReplay with kernel TCP on a recording of two loads
+    Cellreplay,
     /// ns-3's dumbbell
     Ns3,
     /// ns-3's LTE: uplink, RLC, HARQ, schedulers

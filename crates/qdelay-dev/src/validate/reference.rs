@@ -20,6 +20,8 @@ pub const NS3: &str = include_str!("../../tests/reference/ns3.tsv");
 pub const NS3_RADIO: &str = include_str!("../../tests/reference/ns3_radio.tsv");
 /// LeoReplayer on its example pair of files.
 pub const LEO: &str = include_str!("../../tests/reference/leo.tsv");
+/// CellReplay on our recording of two loads.
+pub const CELLREPLAY: &str = include_str!("../../tests/reference/cellreplay.tsv");
 /// Known reasons for cells outside their bounds.
 pub const EXPLAINED: &str = include_str!("../../tests/reference/explained.tsv");
 
@@ -64,11 +66,13 @@ mod tests {
         assert_eq!(Table::parse(KERNEL_RATES).len(), 24);
         assert_eq!(Table::parse(KERNEL_FQ).len(), 24);
         assert_eq!((Table::parse(MAHIMAHI).len(), Table::parse(NS3).len()), (20, 8));
-        let leo = Table::parse(LEO);
-        assert_eq!(leo.len(), 5);
-        for row in 0..leo.len() {
-            for column in ["low", "median", "high", "relative", "absolute"] {
-                assert!(leo.number(row, column).is_finite(), "row {row} {column}");
+        for (table, rows) in [(LEO, 5), (CELLREPLAY, 8)] {
+            let replayer = Table::parse(table);
+            assert_eq!(replayer.len(), rows);
+            for row in 0..rows {
+                for column in ["low", "median", "high", "relative", "absolute"] {
+                    assert!(replayer.number(row, column).is_finite(), "row {row} {column}");
+                }
             }
         }
         let radio = Table::parse(NS3_RADIO);
