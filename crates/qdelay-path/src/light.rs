@@ -24,7 +24,7 @@ use alloc::sync::Arc;
 use qdelay_core::{Packet, Span, Time};
 use qdelay_trace::{SizeDelays, Trains};
 
-/// What replays the light load.
+/// Recording and settings of a light load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightSpec {
     /// Recorded trains.
@@ -37,7 +37,7 @@ pub struct LightSpec {
     pub beyond_recorded: bool,
 }
 
-/// What cannot be done with a link that replays two loads, in errors.
+/// End of errors about changing a link that replays two loads.
 pub(crate) const FIXED: &str = "cannot be put in or taken out while packets are on the path; expected another link of one load, or a new start";
 
 /// The light load of a link.

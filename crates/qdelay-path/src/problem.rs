@@ -87,7 +87,7 @@ pub enum BuildProblem {
     NoBearerBehind,
     /// A light load that is not followed by a queue in front of a link.
     NoLinkBehind,
-    /// Its link has a light load, or would get one while the path runs.
+    /// A link with a light load was to be put in or taken out while the path runs.
     LightFixed,
     /// It is given no opportunity ever: no packet in a period, or a period of no time.
     NoOpportunity,

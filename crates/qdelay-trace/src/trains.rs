@@ -31,7 +31,7 @@ const DELAY_MAX_TEXT: &str = "60000 ms";
 struct Train {
     start: Span,
     base: Span,
-    /// Its offsets among those of all.
+    /// The range of its offsets among those of all.
     first: u32,
     end: u32,
 }

@@ -397,7 +397,7 @@ fn missing_nat_support_is_reported_in_one_line() {
             networks.machine.run(move || Command::new("nft").args(arguments.split(' ')).status().unwrap())
         };
         assert!(nft("add table inet qdelay0").success());
-        refused(run(&networks.machine, "--nat", "echo never"), "a table 'inet qdelay0' already");
+        refused(run(&networks.machine, "--nat", "echo never"), "already has a table 'inet qdelay0'");
         assert!(nft("delete table inet qdelay0").success());
     }
     if !networks.machine.has_own_mounts() {

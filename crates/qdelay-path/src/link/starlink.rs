@@ -29,6 +29,7 @@ use super::parameters::{OVERHEAD, RATE, fail, overhead, rate};
 use super::{LinkModel, Slotted};
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
 use qdelay_core::{Random, Span, Time};
+use qdelay_trace::synth;
 
 const RAMP: Typed<f64> =
     Typed::new("ramp", "3.4", "Ratio of the rate after the ramp to the rate after a reset.")
@@ -57,7 +58,7 @@ const SPREAD: Typed<f64> = Typed::new(
 const FRAME: Typed<Span> = Typed::new("frame", "1333333ns", "Duration of a frame.")
     .within("62500ns", "100ms")
     .source("Humphreys et al., IEEE TAES 2023");
-const SEED: Typed<u64> = Typed::new("seed", "1", "Seed of the rates of periods.");
+const SEED: Typed<u64> = synth::SEED.about("Seed of the rates of periods.");
 
 pub(super) static COMPONENT: Component = Component::new(
     Kind::Link,

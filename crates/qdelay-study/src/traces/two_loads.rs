@@ -2,43 +2,12 @@
 //! `HEAVY:light=LIGHT` (CellReplay).
 
 use super::channel::parse;
-use super::window::{FOR, FROM, SCALE};
+use super::window::{BEYOND, BYTES, FOR, FROM, LIGHT, PAUSE, SCALE, SIZES};
 use super::{Trace, link};
-use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Typed, Unit, without_brackets};
+use qdelay_core::component::{Arguments, without_brackets};
 use qdelay_path::{AnyLink, LightSpec, TraceLink};
 use qdelay_trace::trains::{self, SizeDelays, Trains};
 use std::io::Read;
-
-pub(super) const BYTES: Typed<Option<u64>> = Typed::new(
-    "bytes",
-    "",
-    "Bytes of an opportunity, 4 for the header of a TUN device included; default: 1504b, and 1400b with light.",
-)
-.unit(Unit::Bytes)
-.within("1b", "65535b");
-pub(super) const LIGHT: Typed<Option<&str>> = Typed::new(
-    "light",
-    "",
-    "File of packet trains, recorded under light load at the same time: the trace is the heavy load of a replay of two.",
-)
-.source("CellReplay (NSDI 2025)");
-pub(super) const SIZES: Typed<Option<&str>> =
-    Typed::new("light_sizes", "", "File of delays by packet size, in addition to those of trains.")
-        .source("CellReplay (NSDI 2025)");
-pub(super) const PAUSE: Typed<Span> = Typed::new(
-    "light_pause",
-    "0s",
-    "Time after the last packet of a train until a packet begins the next train.",
-)
-.source("CellReplay, --long-to-short-timer");
-pub(super) const BEYOND: Typed<str> = Typed::new(
-    "light_beyond",
-    "recorded",
-    "Delay of packets beyond the end of a train. recorded: the base delay, or the length of the train if that is longer; base: the base delay.",
-)
-.unit(Unit::Choice(&["recorded", "base"]))
-.source("CellReplay");
 
 /// The files that a replay of two loads needs beside its trace, and the reader of each.
 pub(super) trait Files {

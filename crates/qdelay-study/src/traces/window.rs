@@ -1,9 +1,8 @@
 //! Window, scale, format and replay of a trace: `NAME:from=60s:for=120s:scale=0.5:format=[csv:rate:time=t]`.
 
 use super::Format;
-use super::two_loads::{BEYOND, BYTES, LIGHT, PAUSE, SIZES};
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Kind, Typed, without_brackets};
+use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit, without_brackets};
 use qdelay_trace::format::Trace;
 use std::path::Path;
 
@@ -18,6 +17,36 @@ pub(super) const FORMAT: Typed<Option<&str>> = Typed::new(
     "",
     "Format of the file with its keys, in brackets, such as [csv:rate:time=t]; default: detected from the first line.",
 );
+
+pub(super) const BYTES: Typed<Option<u64>> = Typed::new(
+    "bytes",
+    "",
+    "Bytes of an opportunity, 4 for the header of a TUN device included; default: 1504b, and 1400b with light.",
+)
+.unit(Unit::Bytes)
+.within("1b", "65535b");
+pub(super) const LIGHT: Typed<Option<&str>> = Typed::new(
+    "light",
+    "",
+    "File of packet trains, recorded under light load at the same time: the trace is the heavy load of a replay of two.",
+)
+.source("CellReplay (NSDI 2025)");
+pub(super) const SIZES: Typed<Option<&str>> =
+    Typed::new("light_sizes", "", "File of delays by packet size, in addition to those of trains.")
+        .source("CellReplay (NSDI 2025)");
+pub(super) const PAUSE: Typed<Span> = Typed::new(
+    "light_pause",
+    "0s",
+    "Time after the last packet of a train until a packet begins the next train.",
+)
+.source("CellReplay, --long-to-short-timer");
+pub(super) const BEYOND: Typed<str> = Typed::new(
+    "light_beyond",
+    "recorded",
+    "Delay of packets beyond the end of a train. recorded: the base delay, or the length of the train if that is longer; base: the base delay.",
+)
+.unit(Unit::Choice(&["recorded", "base"]))
+.source("CellReplay");
 
 /// Parameters that may follow the name of a trace.
 pub static COMPONENT: Component = Component::new(
