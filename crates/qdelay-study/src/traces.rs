@@ -158,19 +158,35 @@ impl Format {
     }
 }
 
-/// Reads the trace `name`: a file, a shipped trace, or a [`window`] of either.
+/// Reads the trace `name`, a file, a shipped trace, or a [`window`] of either, with lines about the file, such as the number of rows
+/// without a value.
 ///
 /// # Errors
 /// One line with the file, the line in it, and the expected contents.
-pub fn load(name: &OsStr, format: &Format) -> Result<Trace, InputError> {
-    load_with_notes(name, format).map(|(trace, _)| trace)
+pub fn load(name: &OsStr, format: &Format) -> Result<(Trace, Vec<String>), InputError> {
+    let (trace, mut notes, window) = load_window(name, format)?;
+    notes.extend(two_loads::note(window.arguments()));
+    Ok((trace, notes))
 }
 
-/// Reads as [`load`] does; also returns lines about the file, such as the number of rows without a value.
+/// The link of the trace `name`, which is found as by [`load`]; the files that stand in its keys are found by `library`. With `repeat` the
+/// trace starts over at its end.
 ///
 /// # Errors
-/// Errors of [`load`].
-pub fn load_with_notes(name: &OsStr, format: &Format) -> Result<(Trace, Vec<String>), InputError> {
+/// Errors of [`load`], and files of the keys that cannot be read.
+pub fn load_link(
+    name: &OsStr,
+    format: &Format,
+    repeat: bool,
+    library: &Library,
+) -> Result<AnyLink, InputError> {
+    let (trace, _, window) = load_window(name, format)?;
+    two_loads::build(window.arguments(), &trace, repeat, library)
+        .map_err(|message| InputError::new(Path::new(name).display(), message))
+}
+
+/// The part of a trace that its name asks for, lines about the file, and the keys of the name.
+fn load_window(name: &OsStr, format: &Format) -> Result<(Trace, Vec<String>, Window), InputError> {
     let place = Path::new(name).display().to_string();
     let fail = |message: String| InputError::new(if place.is_empty() { "''" } else { &place }, message);
     let (name, window) = match name.to_str().map(Window::split) {
@@ -178,28 +194,29 @@ pub fn load_with_notes(name: &OsStr, format: &Format) -> Result<(Trace, Vec<Stri
         None => (name, Window::default()),
     };
     let format = &window.format_or(format).map_err(fail)?;
-    let cut = |read: Result<(Trace, Vec<String>), ReadError>| {
-        let (trace, mut notes) = read.map_err(|error| fail(error.message()))?;
-        notes.extend(two_loads::note(window.arguments()));
-        Ok((window.cut(trace).map_err(fail)?, notes))
-    };
     let path = Path::new(name);
-    match path.metadata() {
-        Ok(found) if found.is_dir() => Err(fail("is a folder; expected a file with a trace".to_string())),
+    let found = match path.metadata() {
+        Ok(found) if found.is_dir() => {
+            return Err(fail("is a folder; expected a file with a trace".to_string()));
+        }
         Ok(_) => {
             let mut file = File::open(path).map_err(|error| fail(unreadable(&error)))?;
-            cut(read(&mut file, format))
+            read(&mut file, format)
         }
         // A file takes precedence over a shipped trace with the same name.
         Err(error) if error.kind() == ErrorKind::NotFound => match name.to_str().and_then(find_shipped) {
-            Some(mut contents) => cut(read(&mut contents, format)),
-            None => Err(fail(format!(
-                "no such file, and no shipped trace of this name; expected a file or one of {}",
-                SHIPPED.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
-            ))),
+            Some(mut contents) => read(&mut contents, format),
+            None => {
+                return Err(fail(format!(
+                    "no such file, and no shipped trace of this name; expected a file or one of {}",
+                    SHIPPED.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+                )));
+            }
         },
-        Err(error) => Err(fail(unreadable(&error))),
-    }
+        Err(error) => return Err(fail(unreadable(&error))),
+    };
+    let (trace, notes) = found.map_err(|error| fail(error.message()))?;
+    Ok((window.cut(trace).map_err(fail)?, notes, window))
 }
 
 /// Reads a trace, and computes the FNV-1a digest of its bytes.

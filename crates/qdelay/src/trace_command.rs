@@ -33,7 +33,7 @@ fn print_info(options: &TraceInfo) -> Result<(), Failure> {
     let format = Format::parse(options.trace_format.as_deref())?;
     let (mut all, mut uneven, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for name in &options.files {
-        let (trace, notes) = trace_files::load_with_notes(name, &format)?;
+        let (trace, notes) = trace_files::load(name, &format)?;
         let name = name.to_string_lossy().into_owned();
         let is_named = names_the_interval(options) || name.contains(":sample=");
         if matches!(&trace, Trace::Rates(rates) if rates.is_uneven()) && !is_named {
@@ -104,7 +104,7 @@ fn print_guess(file: &OsStr) -> Result<(), Failure> {
     if let Some(read) = delays {
         return print_delays(text, file, &guess.format, read);
     }
-    match trace_files::load_with_notes(OsStr::new(&name), &Format::default()) {
+    match trace_files::load(OsStr::new(&name), &Format::default()) {
         Ok((trace, notes)) => {
             let (mean, duration) = match &trace {
                 Trace::Schedule(schedule) => (schedule.mean_mbps(), schedule.period()),
@@ -162,7 +162,7 @@ pub fn list_json() -> Result<String, Failure> {
 fn shipped() -> Result<Vec<Described>, Failure> {
     let mut all = Vec::new();
     for (name, _) in SHIPPED {
-        let trace = trace_files::load(name.as_ref(), &Format::default())?;
+        let (trace, _) = trace_files::load(name.as_ref(), &Format::default())?;
         let origin = ORIGINS.iter().find(|(known, _)| known == name).map(|(_, origin)| *origin);
         all.push(Described::new(name.to_string(), origin, &trace));
     }
@@ -295,7 +295,7 @@ impl From<&BinStatistics> for Bins {
 fn convert_file(options: &TraceConvert) -> Result<(), Failure> {
     output::refuse_existing(&options.output, options.force)?;
     let format = Format::parse(options.trace_format.as_deref())?;
-    let trace = trace_files::load(&options.input, &format)?;
+    let (trace, _) = trace_files::load(&options.input, &format)?;
     let fail = |error| Failure::input(Path::new(&options.input).display(), error);
     let converted = match (trace, options.to) {
         (Trace::Schedule(schedule), WrittenFormat::Mbps) => {

@@ -53,6 +53,22 @@ fn shape_of_the_json() {
     assert!(cases[0]["marks"].as_u64().unwrap() > 0 && cases[1]["drops"].as_u64().unwrap() > 0);
 }
 
+/// Packet trains stand in front of the queue: a call that leaves the link idle waits for no opportunity.
+#[test]
+fn a_trace_of_two_loads_is_replayed() {
+    let folder = folder("two-loads");
+    let heavy = file(&folder, "heavy", (1..=50).map(|n| format!("{}\n", n * 20)).collect::<String>());
+    let light = file(&folder, "light", "0 5 0 0 0 0\n1000 5 0\n");
+    let waited = |trace: &str| {
+        let options = ["compare", "--qdisc", "taildrop", "--transport", "voip", "--duration", "5s", "--json"];
+        let report = json(&[&options[..], &["--trace", trace]].concat());
+        report["cases"][0]["queue_delay_ms"]["mean"].as_f64().unwrap()
+    };
+    let both = format!("{heavy}:light={light}");
+    assert!(waited(&heavy) > 5.0 && waited(&both) == 0.0);
+    refused(&["compare", "--trace", &format!("{heavy}:light={light}-not")], &["light-not"]);
+}
+
 #[test]
 fn defaults_are_ten_cases_in_order() {
     let report = json(&[SHORT, &["--jobs", "2"]].concat());

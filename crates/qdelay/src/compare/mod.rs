@@ -254,7 +254,7 @@ fn trace(options: &Compare, name: &OsStr, format: Option<&str>) -> Result<AnyLin
         let found = library.trace(text, format, !options.no_repeat, None);
         return found.map(|found| found.link).map_err(|error| InputError::new(text, error));
     }
-    Ok(trace_files::link(&trace_files::load(name, &Format::parse(format)?)?, !options.no_repeat))
+    trace_files::load_link(name, &Format::parse(format)?, !options.no_repeat, &library)
 }
 
 /// Link without a trace file: a declared link, or a synthetic trace.
