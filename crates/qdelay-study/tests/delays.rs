@@ -33,7 +33,9 @@ pub fn figures(summary: &Summary) -> String {
 #[test]
 fn a_constant_delay_over_time_is_a_constant() {
     let slots = "23\n".repeat(50);
-    let files = [("slots.txt", slots.as_str()), ("columns.txt", "5 46\n6 46\n7.5 46\n")];
+    let table = "when;note;owd\n5;a;23000\n6;b;\n7,5;c;23000\n";
+    let files =
+        [("slots.txt", slots.as_str()), ("columns.txt", "5 46\n6 46\n7.5 46\n"), ("table.csv", table)];
     let constant = figures(&run(&scenario("46ms", ""), &[]));
     for rtt in [
         "steps:0s@46ms",
@@ -41,6 +43,8 @@ fn a_constant_delay_over_time_is_a_constant() {
         "trace:slots.txt:of=one_way",
         "trace:columns.txt",
         "trace:columns.txt:reorder=on",
+        "trace:table.csv:of=one_way:format=[csv:owd:time=when:unit=us:missing=hold]",
+        "trace:table.csv:scale=2:for=2s:format=[csv:owd:unit=us:missing=skip]",
     ] {
         assert_eq!(figures(&run(&scenario(rtt, ""), &files)), constant, "{rtt}");
     }

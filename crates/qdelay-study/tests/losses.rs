@@ -48,8 +48,15 @@ fn packets_are_lost_while_the_step_holds() {
              [run]\nduration = \"4s\"\nwarmup = \"0s\"\nstarts = \"fixed\"\n"
         )
     };
-    let files = [("outage.txt", "100 0\n101 100\n102 0\n104 0\n")];
-    for loss in ["steps:0s@0%+1s@100%+2s@0%", "trace:outage.txt", "trace:outage.txt:from=0s:for=3s"] {
+    let table = "s,lost\n100,0\n101,1\n102,0\n103,x\n104,0\n";
+    let files = [("outage.txt", "100 0\n101 100\n102 0\n104 0\n"), ("outage.csv", table)];
+    for loss in [
+        "steps:0s@0%+1s@100%+2s@0%",
+        "trace:outage.txt",
+        "trace:outage.txt:from=0s:for=3s",
+        "trace:outage.csv:format=[csv:lost:time=s:unit=ratio:missing=hold]",
+        "trace:outage.csv:for=3s:format=[csv:lost:unit=ratio:missing=zero]",
+    ] {
         let summary = run(&text(loss), &files);
         let lost = summary.cases[0].groups["flow-1"].packets_lost;
         // A packet each ms; the last window starts over with its first second.
@@ -94,6 +101,7 @@ fn mistakes_name_their_place() {
             Ok(study) => {
                 let library = Library::new()
                     .with_contents("bad.txt", b"1\nx\n".to_vec())
+                    .with_contents("bad.csv", b"t,p\n0,1\n1,x\n".to_vec())
                     .with_contents("much.txt", b"1\n60\n".to_vec());
                 study.case(0, &library).map(|_| String::new()).unwrap_or_else(|error| error.to_string())
             }
@@ -110,6 +118,17 @@ fn mistakes_name_their_place() {
             ("trace", "no file; expected one, such as trace:loss.txt"),
             ("trace:none.txt", "no trace 'none.txt'"),
             ("trace:bad.txt", "line 2: expected a loss in percent"),
+            (
+                "trace:bad.csv:format=[csv:p:time=t]",
+                "line 3: expected a loss in percent, 0 to 100, found 'x'; missing=hold, zero or skip",
+            ),
+            ("trace:bad.csv", "format=[csv:column=NAME] reads a table"),
+            ("trace:bad.csv:format=irtt", "format: 'irtt' has no losses; expected csv:column=NAME"),
+            ("trace:bad.csv:format=[csv:p:unit=ms]", "format: 'csv:p:unit=ms': unit=ms"),
+            (
+                "trace:bad.csv:format=csv",
+                "no column; expected csv:column=NAME; a format with keys stands in brackets",
+            ),
             ("trace:much.txt:scale=2", "scale: '120%' is too large; expected at most 100%"),
             ("trace:much.txt:from=1m", "from"),
         ] {

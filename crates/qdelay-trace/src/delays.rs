@@ -1,9 +1,14 @@
 //! A delay that changes in [steps](crate::steps). Files have it in milliseconds, as LeoReplayer's do (Lai et al., SIGCOMM 2025: slots of 10
 //! ms).
 
-use crate::steps::{self, StepValue, Texts};
+use crate::error::Quantity;
+use crate::format::csv;
+use crate::format::time::TIME_UNIT;
+use crate::mbps::SAMPLE;
+use crate::steps::{self, StepValue, Texts, ValueUnit};
 use crate::window::{decimal, seconds};
 use core::fmt;
+use qdelay_core::component::{Component, Kind, Typed, Unit};
 use qdelay_core::units::{UnitError, parse_span};
 use qdelay_core::{Span, Time};
 
@@ -14,23 +19,59 @@ pub type DelaySteps = steps::Steps<Span>;
 /// Reads a trace of delays.
 pub type Parser = steps::Parser<Span>;
 
+const COLUMN: Typed<Option<&str>> = csv::COLUMN.about(
+    "name of the column of the delay, in brackets if it has a colon, as in column=[ping: ms]; required",
+);
+const UNIT: Typed<str> =
+    Typed::new("unit", "ms", "unit of the delay").unit(Unit::Choice(&["ms", "s", "us", "ns"]));
+const MISSING: Typed<str> = csv::MISSING
+    .about("rows without a delay: refuse them, hold the delay before, or skip them")
+    .unit(Unit::Choice(&["refuse", "hold", "skip"]));
+
+static TABLE: Component = Component::new(Kind::Format, "csv", "a column of delays of a table with a header")
+    .source("RFC 4180")
+    .with(&[
+        COLUMN.parameter(),
+        UNIT.parameter(),
+        csv::EVERY.parameter(),
+        csv::TIME.parameter(),
+        TIME_UNIT.parameter(),
+        SAMPLE.parameter(),
+        csv::SEPARATOR.parameter(),
+        csv::WHERE.parameter(),
+        MISSING.parameter(),
+        csv::ORDER.parameter(),
+    ])
+    .positional("column");
+
 /// Largest delay of a trace.
 pub const DELAY_MAX: Span = Span::from_secs(60);
 
 impl StepValue for Span {
     const MAX: Span = DELAY_MAX;
     const TEXTS: Texts = Texts {
+        quantity: Quantity { name: "delay", missing: "missing=hold or skip" },
         max: "60000 ms",
-        expected: "a delay in ms, or a time in seconds and a delay in ms; format= reads an output of a program, as in format=irtt",
+        max_of_column: "60000 ms (60 s); 'unit' reads delays in another unit, such as unit=us",
+        expected: "a delay in ms, or a time in seconds and a delay in ms; format= reads a table or an output of a program, as in \
+            format=[csv:column=NAME] or format=irtt",
         slot: "a delay in ms, as in the lines above",
         row: "a time and a delay, as in the lines above",
     };
+    const UNITS: &'static [ValueUnit] = &[
+        ValueUnit { name: "ms", expected: "a delay in ms, 0 or more", factor: (1e6, 1.0) },
+        ValueUnit { name: "s", expected: "a delay in s, 0 or more", factor: (1e9, 1.0) },
+        ValueUnit { name: "us", expected: "a delay in us, 0 or more", factor: (1e3, 1.0) },
+        ValueUnit { name: "ns", expected: "a delay in ns, 0 or more", factor: (1.0, 1.0) },
+    ];
+    const TABLE: &'static Component = &TABLE;
 
     fn parse(text: &str) -> Result<Span, UnitError> {
         parse_span(text)
     }
-    fn from_file(ms: f64) -> Span {
-        Span::from_nanos(libm::round(ms.min(1e9) * 1e6) as u64)
+    /// Nanoseconds; a number that is too large becomes the largest.
+    fn from_number(nanos: f64) -> Span {
+        Span::from_nanos(libm::round(nanos) as u64)
     }
     fn scaled(self, factor: f64) -> Span {
         Span::from_nanos(libm::round(self.as_nanos() as f64 * factor) as u64)

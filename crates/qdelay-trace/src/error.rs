@@ -16,6 +16,15 @@ pub struct TraceError {
     pub problem: Problem,
 }
 
+/// Quantity of a table's column, for errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    /// Name: `rate`.
+    pub name: &'static str,
+    /// Meanings that the user can give to rows without a value: `missing=hold or skip`.
+    pub missing: &'static str,
+}
+
 /// A problem of a trace. `Display` names the text found and the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -77,15 +86,19 @@ pub enum Problem {
         /// Beginning of the time of this row.
         found: String,
     },
-    /// A row without a rate in a table whose user gives such rows no meaning.
+    /// A row without a value in a table whose user gives such rows no meaning.
     NoValue {
+        /// Quantity of the table.
+        quantity: Quantity,
         /// Description of the accepted text.
         expected: &'static str,
         /// Beginning of the text found.
         found: String,
     },
-    /// A table without a rate in any row.
+    /// A table without a value in any row.
     NoValues {
+        /// Quantity of the table.
+        quantity: Quantity,
         /// Number of rows.
         rows: u64,
     },
@@ -175,12 +188,12 @@ impl fmt::Display for Problem {
                 "time {found} is before {before} of the line above; expected times in order: order=sort sorts the rows, \
                  where=COLUMN=VALUE reads one of several runs"
             ),
-            Problem::NoValue { expected, found } => write!(
+            Problem::NoValue { quantity: Quantity { name, missing }, expected, found } => write!(
                 f,
-                "expected {expected}, found '{found}'; missing=hold, zero or skip gives rows without a rate a meaning"
+                "expected {expected}, found '{found}'; {missing} gives rows without a {name} a meaning"
             ),
-            Problem::NoValues { rows } => {
-                write!(f, "none of {rows} rows has a rate; expected a number in at least one")
+            Problem::NoValues { quantity: Quantity { name, .. }, rows } => {
+                write!(f, "none of {rows} rows has a {name}; expected a number in at least one")
             }
             Problem::NoRow { wanted, known } => {
                 write!(f, "no row has {wanted}; expected a value that the column has, such as {known}")

@@ -37,6 +37,7 @@ pub mod info;
 mod lines;
 pub mod losses;
 pub mod rates;
+mod samples;
 pub mod schedule;
 pub mod shipped;
 pub mod steps;

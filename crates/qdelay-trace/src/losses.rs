@@ -1,8 +1,37 @@
 //! A probability of loss that changes in [steps](crate::steps). Files have it in percent.
 
-use crate::steps::{self, StepValue, Texts};
+use crate::error::Quantity;
+use crate::format::csv;
+use crate::format::time::TIME_UNIT;
+use crate::mbps::SAMPLE;
+use crate::steps::{self, StepValue, Texts, ValueUnit};
 use core::fmt;
+use qdelay_core::component::{Component, Kind, Typed, Unit};
 use qdelay_core::units::{UnitError, parse_percent};
+
+const COLUMN: Typed<Option<&str>> = csv::COLUMN.about(
+    "name of the column of the loss, in brackets if it has a colon, as in column=[DL: loss]; required",
+);
+const UNIT: Typed<str> = Typed::new("unit", "percent", "unit of the loss; ratio: a probability from 0 to 1")
+    .unit(Unit::Choice(&["percent", "ratio"]));
+const MISSING: Typed<str> =
+    csv::MISSING.about("rows without a loss: refuse them, hold the loss before, take 0, or skip them");
+
+static TABLE: Component = Component::new(Kind::Format, "csv", "a column of losses of a table with a header")
+    .source("RFC 4180")
+    .with(&[
+        COLUMN.parameter(),
+        UNIT.parameter(),
+        csv::EVERY.parameter(),
+        csv::TIME.parameter(),
+        TIME_UNIT.parameter(),
+        SAMPLE.parameter(),
+        csv::SEPARATOR.parameter(),
+        csv::WHERE.parameter(),
+        MISSING.parameter(),
+        csv::ORDER.parameter(),
+    ])
+    .positional("column");
 
 /// Probability with which a packet is lost, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
@@ -24,17 +53,25 @@ impl fmt::Display for LossRate {
 impl StepValue for LossRate {
     const MAX: LossRate = LossRate(1.0);
     const TEXTS: Texts = Texts {
+        quantity: Quantity { name: "loss", missing: "missing=hold, zero or skip" },
         max: "100%",
-        expected: "a loss in percent, or a time in seconds and a loss in percent",
+        max_of_column: "100%",
+        expected: "a loss in percent, or a time in seconds and a loss in percent; format=[csv:column=NAME] reads a table",
         slot: "a loss in percent, as in the lines above",
         row: "a time and a loss, as in the lines above",
     };
+    const UNITS: &'static [ValueUnit] = &[
+        ValueUnit { name: "percent", expected: "a loss in percent, 0 to 100", factor: (1.0, 100.0) },
+        ValueUnit { name: "ratio", expected: "a loss as a ratio, 0 to 1", factor: (1.0, 1.0) },
+    ];
+    const TABLE: &'static Component = &TABLE;
 
     fn parse(text: &str) -> Result<LossRate, UnitError> {
         parse_percent(text).map(LossRate)
     }
-    fn from_file(percent: f64) -> LossRate {
-        LossRate(percent / 100.0)
+    /// A probability, 0 to 1.
+    fn from_number(probability: f64) -> LossRate {
+        LossRate(probability)
     }
     fn scaled(self, factor: f64) -> LossRate {
         LossRate(self.0 * factor)

@@ -3,7 +3,9 @@
 //! Step `i` holds from its start until the next one's, the last until the period ends; then the first follows
 //! again. A rate of zero is an outage.
 
-use crate::error::{Problem, TraceError};
+use crate::error::TraceError;
+pub use crate::samples::Interval;
+use crate::samples::{Sample, is_uneven};
 pub use crate::window::DURATION_MAX;
 pub(crate) use crate::window::{DURATION_MAX_TEXT, decimal, seconds};
 use crate::window::{check_starts, check_window};
@@ -104,6 +106,23 @@ impl RateSteps {
     }
 }
 
+impl Sample for RateStep {
+    type Steps = RateSteps;
+
+    fn new(start: Time, bps: f64) -> RateStep {
+        RateStep { start, rate: Rate::from_bps(libm::round(bps) as u64) }
+    }
+    fn start(&self) -> Time {
+        self.start
+    }
+    fn with_start(self, start: Time) -> RateStep {
+        RateStep { start, ..self }
+    }
+    fn steps(samples: Vec<RateStep>, period: Span) -> Result<RateSteps, TraceError> {
+        RateSteps::new(samples, period)
+    }
+}
+
 /// Iterates over the steps of a rate without allocation.
 #[derive(Clone, Debug)]
 pub struct RateCursor {
@@ -137,162 +156,10 @@ impl Iterator for RateCursor {
     }
 }
 
-/// Returns true if some length differs by more than a hundredth from the first.
-fn is_uneven(lengths: &mut impl Iterator<Item = u64>) -> bool {
-    let Some(first) = lengths.next() else { return false };
-    lengths.any(|length| length.abs_diff(first) > first / 100)
-}
-
-/// The interval that a sample of a rate describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interval {
-    /// From the sample's time until that of the next sample; the last as long as the one before.
-    After,
-    /// From the time of the sample before until its own; the first sample is only a time.
-    Before,
-}
-
-/// Samples of a rate, in the order of the file.
-#[derive(Clone, Debug)]
-pub(crate) struct Samples {
-    steps: Vec<RateStep>,
-    /// Time of the first sample, which becomes time 0.
-    origin: Time,
-    limit: u64,
-}
-
-impl Samples {
-    pub(crate) const fn with_limit(limit: u64) -> Samples {
-        Samples { steps: Vec::new(), origin: Time::ZERO, limit }
-    }
-
-    /// Adds a sample whose `time` counts from any origin.
-    pub(crate) fn push(&mut self, time: Time, rate: Rate) -> Result<(), Problem> {
-        if self.steps.is_empty() {
-            self.origin = time;
-        }
-        if let Some(last) = self.steps.last() {
-            let before = last.start + self.origin.since(Time::ZERO);
-            if time < before {
-                return Err(Problem::Decreasing { before: seconds(before), found: seconds(time) });
-            }
-            if time == before {
-                return Err(Problem::Repeated { found: seconds(time) });
-            }
-        }
-        if self.steps.len() as u64 >= self.limit {
-            return Err(Problem::TooMany { what: "samples", limit: self.limit });
-        }
-        self.steps.push(RateStep { start: Time::ZERO + time.since(self.origin), rate });
-        Ok(())
-    }
-
-    /// Default duration of the last sample; `None` with fewer than two samples.
-    fn last_span(&self) -> Option<Span> {
-        let [.., before, last] = self.steps.as_slice() else { return None };
-        Some(last.start.since(before.start))
-    }
-
-    /// Returns true if some interval between two samples differs by more than a hundredth from the first one.
-    pub(crate) fn is_uneven(&self) -> bool {
-        let mut distances = self.steps.windows(2).map(|pair| pair[1].start.since(pair[0].start).as_nanos());
-        is_uneven(&mut distances)
-    }
-
-    /// The rate if each sample describes the interval that it ends.
-    pub(crate) fn finish_before(mut self, line: u64) -> Result<RateSteps, TraceError> {
-        let (Some(last), true) = (self.steps.last(), self.steps.len() > 1) else {
-            return self.finish(line, None);
-        };
-        let period = last.start.since(Time::ZERO);
-        for at in 1..self.steps.len() {
-            self.steps[at - 1].rate = self.steps[at].rate;
-        }
-        self.steps.pop();
-        RateSteps::new(self.steps, period).map_err(|e| TraceError { line, ..e })
-    }
-
-    /// The rate if each sample holds until the next one. It ends after `duration`; by default the last sample
-    /// holds as long as the one before.
-    pub(crate) fn finish(self, line: u64, duration: Option<Span>) -> Result<RateSteps, TraceError> {
-        let Some(last) = self.steps.last() else {
-            return Err(TraceError::in_line(line, Problem::Empty));
-        };
-        let period = match (duration, self.last_span()) {
-            (Some(duration), _) => duration,
-            (None, Some(span)) => last.start.since(Time::ZERO) + span,
-            (None, None) => {
-                const EXPECTED: &str = "a second sample, which gives the duration of each";
-                return Err(TraceError::unexpected(line, EXPECTED, b"the end"));
-            }
-        };
-        RateSteps::new(self.steps, period).map_err(|e| TraceError { line, ..e })
-    }
-}
-
-/// Samples of a rate in the order of time; those of one time are replaced by their mean, or their sum.
-#[derive(Clone, Debug)]
-pub(crate) struct Means {
-    samples: Samples,
-    is_sum: bool,
-    /// Samples of the last time: the time, the sum of their rates in bit/s, and their number.
-    pending: Option<(Time, f64, u32)>,
-}
-
-impl Means {
-    pub(crate) const fn with_limit(limit: u64, is_sum: bool) -> Means {
-        Means { samples: Samples::with_limit(limit), is_sum, pending: None }
-    }
-
-    /// Time of the last sample.
-    pub(crate) fn pending_time(&self) -> Option<Time> {
-        self.pending.map(|(time, ..)| time)
-    }
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.pending.is_none()
-    }
-
-    /// Adds a sample whose `time` counts from any origin.
-    #[inline]
-    pub(crate) fn add(&mut self, time: Time, bps: f64) -> Result<(), Problem> {
-        match &mut self.pending {
-            Some((last, sum, count)) if *last == time => {
-                *sum += bps;
-                *count = count.saturating_add(1);
-                // A file whose time does not advance has no other bound.
-                let limit = self.samples.limit;
-                if u64::from(*count) > limit {
-                    return Err(Problem::TooMany { what: "samples of one time", limit });
-                }
-                Ok(())
-            }
-            Some((last, ..)) if time < *last => {
-                Err(Problem::Decreasing { before: seconds(*last), found: seconds(time) })
-            }
-            _ => {
-                self.flush()?;
-                self.pending = Some((time, bps, 1));
-                Ok(())
-            }
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), Problem> {
-        let Some((time, sum, count)) = self.pending else { return Ok(()) };
-        let bps = if count == 1 || self.is_sum { sum } else { sum / f64::from(count) };
-        self.samples.push(time, Rate::from_bps(libm::round(bps) as u64))
-    }
-
-    /// The samples, each of a time of its own.
-    pub(crate) fn finish(mut self) -> Result<Samples, Problem> {
-        self.flush()?;
-        Ok(self.samples)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Problem;
     use alloc::vec;
 
     const fn step(start_ms: u64, bps: u64) -> RateStep {

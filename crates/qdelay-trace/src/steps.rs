@@ -8,15 +8,17 @@
 //!
 //! Step `i` holds from its start until the next one's, the last until the period ends; then the first follows again.
 
-use crate::error::{Problem, TraceError};
+use crate::error::{Problem, Quantity, TraceError};
 use crate::format::mbps::columns;
 use crate::format::number::{read_number, read_seconds};
 use crate::lines::{Body, LineParser};
 use crate::rates::STEPS_MAX;
+use crate::samples::Sample;
 use crate::window::{DURATION_MAX, DURATION_MAX_TEXT, check_starts, check_window, seconds};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use qdelay_core::component::Component;
 use qdelay_core::units::UnitError;
 use qdelay_core::{Span, Time};
 
@@ -26,14 +28,18 @@ pub trait StepValue: Copy + Default + PartialOrd + fmt::Debug + fmt::Display {
     const MAX: Self;
     /// Texts of errors.
     const TEXTS: Texts;
+    /// Units of files; the first is that of lines of text, and the default of tables.
+    const UNITS: &'static [ValueUnit];
+    /// The column of a table, as a format with its keys.
+    const TABLE: &'static Component;
 
     /// The value that `text` says, as users write it, with its unit.
     ///
     /// # Errors
     /// The expected text.
     fn parse(text: &str) -> Result<Self, UnitError>;
-    /// The value of a number in a file, 0 or more.
-    fn from_file(number: f64) -> Self;
+    /// The value of a number, 0 or more, in the unit to which [`ValueUnit::value`] converts.
+    fn from_number(number: f64) -> Self;
     /// `factor` times the value.
     #[must_use]
     fn scaled(self, factor: f64) -> Self;
@@ -42,14 +48,36 @@ pub trait StepValue: Copy + Default + PartialOrd + fmt::Debug + fmt::Display {
 /// Texts of errors about a kind of value.
 #[derive(Clone, Copy, Debug)]
 pub struct Texts {
+    /// The quantity.
+    pub quantity: Quantity,
     /// The largest value with its unit.
     pub max: &'static str,
+    /// The same in a table's column, whose user gives the unit.
+    pub max_of_column: &'static str,
     /// Contents of a file.
     pub expected: &'static str,
     /// The number of a slot, after lines of slots.
     pub slot: &'static str,
     /// Two columns, after lines of two columns.
     pub row: &'static str,
+}
+
+/// Unit of the numbers in a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueUnit {
+    /// Name, as parameters have it.
+    pub name: &'static str,
+    /// Expected text: `a delay in ms, 0 or more`.
+    pub expected: &'static str,
+    /// Fraction by which numbers are multiplied. A percentage is divided, so that it is the double next to its decimal text.
+    pub factor: (f64, f64),
+}
+
+impl ValueUnit {
+    /// `number` of this unit, for [`StepValue::from_number`].
+    pub fn value(&self, number: f64) -> f64 {
+        number * self.factor.0 / self.factor.1
+    }
 }
 
 /// A value and its beginning.
@@ -59,6 +87,23 @@ pub struct Step<V> {
     pub start: Time,
     /// The value until the next step.
     pub value: V,
+}
+
+impl<V: StepValue> Sample for Step<V> {
+    type Steps = Steps<V>;
+
+    fn new(start: Time, number: f64) -> Step<V> {
+        Step { start, value: V::from_number(number) }
+    }
+    fn start(&self) -> Time {
+        self.start
+    }
+    fn with_start(self, start: Time) -> Step<V> {
+        Step { start, ..self }
+    }
+    fn steps(samples: Vec<Step<V>>, period: Span) -> Result<Steps<V>, TraceError> {
+        Steps::new(samples, period)
+    }
 }
 
 /// A value in steps: at least one step, the first begins at time 0, starts increase. Cloning is cheap.
@@ -212,7 +257,14 @@ impl<V: StepValue> Lines<V> {
     }
 
     fn row(&mut self, number: u64, time: &[u8], value: &[u8]) -> Result<(), TraceError> {
-        let (time, value) = (read_seconds(number, time)?, read_value(number, value)?);
+        let time = read_seconds(number, time).map_err(|error| match error.problem {
+            // The header of a table, for example.
+            Problem::Unexpected { .. } if self.steps.is_empty() => {
+                TraceError::unexpected(number, V::TEXTS.expected, time)
+            }
+            _ => error,
+        })?;
+        let value = read_value(number, value)?;
         if self.steps.is_empty() {
             self.first = time;
         }
@@ -240,6 +292,6 @@ impl<V: StepValue> Lines<V> {
 
 /// A value in the unit of files.
 fn read_value<V: StepValue>(line: u64, text: &[u8]) -> Result<V, TraceError> {
-    let value = V::from_file(read_number(line, V::TEXTS.expected, text)?);
+    let value = V::from_number(V::UNITS[0].value(read_number(line, V::TEXTS.expected, text)?));
     if value > V::MAX { Err(TraceError::too_large(line, V::TEXTS.max, text)) } else { Ok(value) }
 }

@@ -9,6 +9,7 @@ mod fuzz;
 mod large;
 mod recorded;
 mod shipped;
+mod tables;
 mod wrap;
 
 main!();

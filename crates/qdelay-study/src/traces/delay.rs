@@ -4,7 +4,7 @@ pub use super::extent::Extent;
 use super::programs::FileDelays;
 use super::steps::{self, EVERY, FILE, REPEAT, SCALE};
 use super::window::{self, FOR, FROM};
-use super::{Digesting, FNV_BASIS};
+use super::{Digesting, FNV_BASIS, Format};
 use qdelay_core::component::{Arguments, Component, Kind, Typed, Unit};
 use qdelay_core::units::parse_span;
 use qdelay_core::{Span, component};
@@ -12,7 +12,7 @@ use qdelay_path::{CURVES, Curve, REORDER};
 use std::io::Read;
 
 const FORMAT: Typed<Option<&str>> = window::FORMAT
-    .about("program whose output the file is, with its keys, such as irtt or [flent:series=[Ping (ms) ICMP]]; default: lines of text");
+    .about("a table's column, as in [csv:rtt:time=t:unit=us] (unit: ms, s, us, ns), or a program's output, as in irtt or [flent:series=[Ping (ms) ICMP]]; default: lines of text");
 const OF: Typed<Option<&str>> = Typed::new(
     "of",
     "",
@@ -23,7 +23,7 @@ const OF: Typed<Option<&str>> = Typed::new(
 static TRACE: Component = Component::new(
     Kind::Delay,
     "trace",
-    "a delay over time from a file: in each line the ms of a slot, or seconds and ms",
+    "a delay over time from a file: in each line the ms of a slot, or seconds and ms; or a column of a table",
 )
 .source("LeoReplayer (SIGCOMM 2025) for slots")
 .with(&[
@@ -107,8 +107,29 @@ impl Delay {
 /// Checks what can be checked without the file.
 pub(crate) fn check(arguments: &Arguments) -> Result<(), String> {
     match file(arguments)? {
-        Some(_) => window::named_format(arguments, &FORMAT).map(|_| ()),
+        Some(_) => Contents::of_file(arguments).map(|_| ()),
         None => Curve::build(arguments).map(|_| ()).map_err(|error| error.message),
+    }
+}
+
+/// Contents of a file of delays.
+enum Contents {
+    /// Lines of text.
+    Lines,
+    /// A column of a table, by the keys of its format.
+    Table(Arguments),
+    /// An output of a program.
+    Output(Format),
+}
+
+impl Contents {
+    /// The contents that the key `format` names.
+    fn of_file(arguments: &Arguments) -> Result<Contents, String> {
+        let table = arguments.get(&FORMAT).map(steps::table_format::<Span>).transpose()?.flatten();
+        Ok(match (table, window::named_format(arguments, &FORMAT)) {
+            (Some(columns), _) => Contents::Table(columns),
+            (None, format) => format?.map_or(Contents::Lines, Contents::Output),
+        })
     }
 }
 
@@ -119,15 +140,19 @@ pub(super) fn file(arguments: &Arguments) -> Result<Option<&str>, String> {
 
 /// Reads the delay of a file, for a key that is the delay of `of`; returns the digest of the file too.
 pub(super) fn read(arguments: &Arguments, of: Extent, input: &mut dyn Read) -> Result<(Curve, u64), String> {
-    let (whole, digest, extent) = match window::named_format(arguments, &FORMAT)? {
-        Some(format) => {
+    let (whole, digest, extent) = match Contents::of_file(arguments)? {
+        Contents::Lines => {
+            let (steps, digest) = steps::lines(arguments, input)?;
+            (steps, digest, None)
+        }
+        Contents::Table(columns) => {
+            let (steps, digest) = steps::table(&columns, input)?;
+            (steps, digest, None)
+        }
+        Contents::Output(format) => {
             let mut input = Digesting { input, digest: FNV_BASIS };
             let FileDelays { steps, extent, .. } = format.delays(&mut input)?;
             (steps, input.digest, extent)
-        }
-        None => {
-            let (steps, digest) = steps::lines(arguments, input)?;
-            (steps, digest, None)
         }
     };
     let given = arguments.get(&OF).map(|of| if of == "one_way" { Extent::OneWay } else { Extent::RoundTrip });

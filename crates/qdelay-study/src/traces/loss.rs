@@ -1,16 +1,20 @@
 //! Losses as users name them: a percentage, a model, steps, or a file with a probability over time.
 
 use super::steps::{self, EVERY, FILE, REPEAT, SCALE};
-use super::window::{FOR, FROM};
-use qdelay_core::component::{self, Arguments, Component, Kind};
+use super::window::{self, FOR, FROM};
+use qdelay_core::component::{self, Arguments, Component, Kind, Typed, without_brackets};
 use qdelay_path::{LOSSES, LossModel, OverTime, is_percentage};
 use qdelay_trace::LossRate;
 use std::io::Read;
 
+const FORMAT: Typed<Option<&str>> = window::FORMAT.about(
+    "a table's column, as in [csv:loss:time=t:unit=ratio] (unit: percent, ratio); default: lines of text",
+);
+
 static TRACE: Component = Component::new(
     Kind::Loss,
     "trace",
-    "each packet by itself, with a probability from a file: in each line a percent, or seconds and percent",
+    "each packet by itself, with a probability from a file: lines of percent, or seconds and percent; or a table",
 )
 .with(&[
     FILE.parameter(),
@@ -19,6 +23,7 @@ static TRACE: Component = Component::new(
     FOR.parameter(),
     REPEAT.parameter(),
     SCALE.parameter(),
+    FORMAT.parameter(),
 ])
 .positional("file");
 
@@ -55,7 +60,7 @@ impl Loss {
     /// A value is missing or out of its range.
     pub fn new(arguments: &Arguments) -> Result<Loss, String> {
         match file(arguments)? {
-            Some(_) => Ok(Loss::File(arguments.clone())),
+            Some(_) => table(arguments).map(|_| Loss::File(arguments.clone())),
             None => LossModel::build(arguments).map(Loss::Model).map_err(|error| error.message),
         }
     }
@@ -124,8 +129,23 @@ pub(super) fn file(arguments: &Arguments) -> Result<Option<&str>, String> {
 
 /// Reads the loss of a file; returns the digest of the file too.
 pub(super) fn read(arguments: &Arguments, input: &mut dyn Read) -> Result<(OverTime<LossRate>, u64), String> {
-    let (losses, digest) = steps::read(arguments, 1.0, input)?;
+    let (whole, digest) = match table(arguments)? {
+        Some(columns) => steps::table(&columns, input)?,
+        None => steps::lines(arguments, input)?,
+    };
+    let losses = steps::part(arguments, 1.0, &whole)?;
     Ok((OverTime::new(losses, arguments.get(&REPEAT)), digest))
+}
+
+/// The table that the file of `arguments` is; `None` for lines of text.
+fn table(arguments: &Arguments) -> Result<Option<Arguments>, String> {
+    let Some(format) = arguments.get(&FORMAT) else { return Ok(None) };
+    steps::table_format::<LossRate>(format)?.map(Some).ok_or_else(|| {
+        format!(
+            "format: '{}' has no losses; expected csv:column=NAME; losses in lines of text need no format",
+            without_brackets(format)
+        )
+    })
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ pub(super) fn no_delays(name: &str) -> String {
         .map(|program| program.component.name)
         .collect();
     format!(
-        "format {name} has no delays; expected {}; delays in lines of text need no format",
+        "format {name} has no delays; expected csv:column=NAME, {}; delays in lines of text need no format",
         with.join(", ")
     )
 }

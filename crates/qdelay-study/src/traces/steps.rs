@@ -1,12 +1,16 @@
 //! Files with a value over time: delays and losses.
 
-use super::channel::{self, parse, window};
+use super::channel::{self, parse, parse_by, window};
 use super::window as cut;
 use qdelay_core::Span;
-use qdelay_core::component::{Arguments, Component, Typed};
+use qdelay_core::component::{Arguments, Component, Typed, without_brackets};
+use qdelay_trace::csv::{self, UnitOf};
 use qdelay_trace::steps::Parser;
 use qdelay_trace::{StepValue, Steps};
 use std::io::Read;
+
+/// Hint for a table's format whose keys have been taken for those of the trace.
+const BRACKETS: &str = "; a format with keys stands in brackets, as in format=[csv:column=NAME]";
 
 pub(super) const FILE: Typed<Option<&str>> =
     Typed::new("file", "", "file, searched for in the same places as traces; required");
@@ -29,22 +33,39 @@ pub(super) fn file<'a>(
     arguments.get(&FILE).map(Some).ok_or_else(|| format!("no file; expected one, such as {example}"))
 }
 
-/// Reads the window of a file, with `factor` times its scale; returns the digest of the file too.
-pub(super) fn read<V: StepValue>(
-    arguments: &Arguments,
-    factor: f64,
-    input: &mut dyn Read,
-) -> Result<(Steps<V>, u64), String> {
-    let (whole, digest) = lines(arguments, input)?;
-    Ok((part(arguments, factor, &whole)?, digest))
-}
-
 /// Reads lines of text; returns the digest of the file too.
 pub(super) fn lines<V: StepValue>(
     arguments: &Arguments,
     input: &mut dyn Read,
 ) -> Result<(Steps<V>, u64), String> {
     parse(Parser::<V>::with_slots(arguments.get(&EVERY)), input)
+}
+
+/// The table that the value of a key `format` describes; `None` for another format.
+///
+/// # Errors
+/// Keys that are unknown, missing or contradict each other.
+pub(super) fn table_format<V: StepValue>(format: &str) -> Result<Option<Arguments>, String> {
+    let text = without_brackets(format);
+    if text.split(':').next() != Some(V::TABLE.name) {
+        return Ok(None);
+    }
+    let wrong = |error: &dyn std::fmt::Display| {
+        let colon = if text.len() == format.len() { BRACKETS } else { "" };
+        format!("format: '{text}': {error}{colon}")
+    };
+    let arguments = Arguments::parse(&[V::TABLE], text).map_err(|error| wrong(&error.message))?;
+    csv::Parser::<UnitOf<V>>::of_values(&arguments).map_err(|error| wrong(&error))?;
+    Ok(Some(arguments))
+}
+
+/// Reads a column of a table; returns the digest of the file too.
+pub(super) fn table<V: StepValue>(
+    columns: &Arguments,
+    input: &mut dyn Read,
+) -> Result<(Steps<V>, u64), String> {
+    let parser = csv::Parser::<UnitOf<V>>::of_values(columns)?;
+    parse_by(parser, csv::Parser::feed, csv::Parser::finish, input)
 }
 
 /// The window of `whole`, with `factor` times its scale.

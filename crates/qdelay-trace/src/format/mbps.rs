@@ -28,10 +28,11 @@ use crate::error::{Problem, TraceError, shown};
 #[allow(unused_imports, reason = "other formats of two columns read their numbers as this one does")]
 pub(crate) use crate::format::number::{read_number, read_seconds};
 use crate::format::time::{TIME_UNITS, TimeUnit, read_number as read_time};
-use crate::format::unit::{RateUnit, UNIT};
+use crate::format::unit::{ColumnUnit, RateUnit, UNIT};
 use crate::format::{Format, fields};
 use crate::lines::{Body, LineParser};
-use crate::rates::{Interval, Means, RateSteps, STEPS_MAX, decimal, seconds};
+use crate::rates::{RateStep, RateSteps, STEPS_MAX, decimal, seconds};
+use crate::samples::{Interval, Means};
 use alloc::boxed::Box;
 use core::fmt;
 use list::RateList;
@@ -132,7 +133,7 @@ pub fn parse(text: &[u8]) -> Result<RateSteps, TraceError> {
 /// Values of the lines read so far.
 #[derive(Clone, Debug)]
 pub struct TwoColumns {
-    means: Means,
+    means: Means<RateStep>,
     /// The interval given by a parameter or the file; `None` for the default.
     interval: Option<Interval>,
     duration: Option<Span>,

@@ -1,16 +1,45 @@
-//! Units of rates in text formats.
+//! Units of columns in text formats, and those of rates.
 
 use super::number::read_number;
-use crate::error::TraceError;
-use crate::rates::{RATE_MAX, RateSteps};
-use crate::{Problem, RateStep};
+use crate::error::{Problem, Quantity, TraceError};
+use crate::rates::{RATE_MAX, RateStep, RateSteps};
+use crate::samples::Sample;
 use alloc::vec::Vec;
+use core::fmt;
 use qdelay_core::component::{Typed, Unit};
 use qdelay_core::{Rate, Span};
 
 const RATE_MAX_TEXT: &str = "1000000 Mbit/s (1 Tbit/s); 'unit' reads rates in another unit, such as unit=bit";
 /// Bytes of a row at most: those of a second at the largest rate.
 const BYTES_MAX: f64 = 125e9;
+
+/// Unit of a column, which reads the column's numbers.
+pub trait ColumnUnit: Copy + fmt::Debug {
+    /// The sample that a number becomes.
+    type Sample: Sample;
+    /// The quantity.
+    const QUANTITY: Quantity;
+
+    /// Returns true if values of the same time are summed, rather than replaced by their mean.
+    fn is_sum(self) -> bool {
+        false
+    }
+    /// The value of `field`, as [`Sample::new`] takes it.
+    ///
+    /// # Errors
+    /// A field that is no number, is negative or too large.
+    fn read(self, line: u64, field: &[u8]) -> Result<f64, TraceError>;
+    /// Ends the table with its steps.
+    ///
+    /// # Errors
+    /// Steps that are possible only before this unit is considered.
+    fn finish(self, steps: StepsOf<Self>) -> Result<StepsOf<Self>, Problem> {
+        Ok(steps)
+    }
+}
+
+/// The steps that a column in unit `U` becomes.
+pub type StepsOf<U> = <<U as ColumnUnit>::Sample as Sample>::Steps;
 
 /// The unit of a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,9 +101,17 @@ impl RateUnit {
             RateUnit::BytesPerRow => ("a number of bytes, 0 or more", 8.0),
         }
     }
+}
 
+impl ColumnUnit for RateUnit {
+    type Sample = RateStep;
+    const QUANTITY: Quantity = Quantity { name: "rate", missing: "missing=hold, zero or skip" };
+
+    fn is_sum(self) -> bool {
+        self == RateUnit::BytesPerRow
+    }
     /// Bits per second, or bits of a row, that `field` says.
-    pub(crate) fn read(self, line: u64, field: &[u8]) -> Result<f64, TraceError> {
+    fn read(self, line: u64, field: &[u8]) -> Result<f64, TraceError> {
         let (expected, scale) = self.expected();
         let number = read_number(line, expected, field)?;
         if self == RateUnit::BytesPerRow && number > BYTES_MAX {
@@ -87,10 +124,13 @@ impl RateUnit {
         }
         Ok(bps)
     }
+    fn finish(self, steps: RateSteps) -> Result<RateSteps, Problem> {
+        if self == RateUnit::BytesPerRow { bits_over_intervals(&steps) } else { Ok(steps) }
+    }
 }
 
 /// The rates of steps that have the number of their bits in place of a rate.
-pub(crate) fn bits_over_intervals(steps: &RateSteps) -> Result<RateSteps, Problem> {
+fn bits_over_intervals(steps: &RateSteps) -> Result<RateSteps, Problem> {
     let rate = |bits: u64, span: Span| {
         let bps = u128::from(bits) * 1_000_000_000 / u128::from(span.as_nanos().max(1));
         Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))

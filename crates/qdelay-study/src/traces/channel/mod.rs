@@ -91,11 +91,18 @@ pub(super) fn window<T>(
     cut(from, length).map_err(|error| format!("from and for: {}", error.problem))
 }
 
+/// Parses a whole file of lines; returns the digest of the file too.
+pub(super) fn parse<B: Body>(parser: LineParser<B>, input: &mut dyn Read) -> Result<(B::Trace, u64), String> {
+    parse_by(parser, LineParser::feed, LineParser::finish, input)
+}
+
 /// Parses a whole file; returns the digest of the file too.
-pub(super) fn parse<B: Body>(
-    mut parser: LineParser<B>,
+pub(super) fn parse_by<P, T>(
+    mut parser: P,
+    feed: impl Fn(&mut P, &[u8]) -> Result<(), TraceError>,
+    finish: impl FnOnce(P) -> Result<T, TraceError>,
     input: &mut dyn Read,
-) -> Result<(B::Trace, u64), String> {
+) -> Result<(T, u64), String> {
     let mut input = Digesting { input, digest: FNV_BASIS };
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut contents = Contents::of_file(&mut input).map_err(|error| unreadable(&error))?;
@@ -104,9 +111,9 @@ pub(super) fn parse<B: Body>(
         if filled == 0 {
             break;
         }
-        parser.feed(&chunk[..filled]).map_err(|error| contents.explain(&error))?;
+        feed(&mut parser, &chunk[..filled]).map_err(|error| contents.explain(&error))?;
     }
-    let trace = parser.finish().map_err(|error| contents.explain(&error))?;
+    let trace = finish(parser).map_err(|error| contents.explain(&error))?;
     drop(contents);
     Ok((trace, input.digest))
 }

@@ -2,9 +2,9 @@
 
 use super::SEPARATORS;
 use crate::format::time::{TIME_UNIT, TimeUnit};
-use crate::format::unit::{self, RateUnit, UNITS_OF_ROWS};
+use crate::format::unit::{self, ColumnUnit, RateUnit, UNITS_OF_ROWS};
 use crate::mbps::{SAMPLE, interval};
-use crate::rates::Interval;
+use crate::samples::Interval;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use qdelay_core::Span;
@@ -21,15 +21,15 @@ pub enum Times {
     Column(String),
 }
 
-/// Meaning of a row without a rate. Rows of the same time as one with a rate have no meaning.
+/// Meaning of a row without a value. Rows of the same time as one with a value have no meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missing {
     /// The table is refused.
     #[default]
     Refuse,
-    /// The rate of the row before; before the first rate, the first.
+    /// The value of the row before; before the first value, the first.
     Hold,
-    /// A rate of 0.
+    /// A value of 0.
     Zero,
     /// The row is left out.
     Skip,
@@ -37,11 +37,11 @@ pub enum Missing {
 
 /// The columns to read from the table, and their units.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Columns {
-    /// The name of the rate's column.
-    pub rate: String,
-    /// Unit of the rate.
-    pub unit: RateUnit,
+pub struct Columns<U = RateUnit> {
+    /// The name of the value's column.
+    pub value: String,
+    /// Unit of the value.
+    pub unit: U,
     /// Times of the rows.
     pub times: Times,
     /// Unit of times that are numbers.
@@ -52,7 +52,7 @@ pub struct Columns {
     pub separator: Option<u8>,
     /// Columns and their values in the rows to read; all other rows are left out.
     pub filters: Vec<(String, String)>,
-    /// Meaning of a row without a rate.
+    /// Meaning of a row without a value.
     pub missing: Missing,
     /// Intervals over which the bytes of rows are summed, with 0 where there are no rows; `None` if a row lasts until the next.
     pub bin: Option<Span>,
@@ -60,14 +60,14 @@ pub struct Columns {
     pub is_sorted: bool,
 }
 
-pub(super) const COLUMN: Typed<Option<&str>> = Typed::new(
+pub(crate) const COLUMN: Typed<Option<&str>> = Typed::new(
     "column",
     "",
     "name of the column of the rate, in brackets if it has a colon, as in column=[DL: rate]; required",
 );
 pub(super) const UNIT: Typed<str> = unit::UNIT.unit(Unit::Choice(UNITS_OF_ROWS));
-pub(super) const EVERY: Typed<Span> = Typed::new("every", "1s", "time between rows").within("1us", "");
-pub(super) const TIME: Typed<Option<&str>> =
+pub(crate) const EVERY: Typed<Span> = Typed::new("every", "1s", "time between rows").within("1us", "");
+pub(crate) const TIME: Typed<Option<&str>> =
     Typed::new("time", "", "name of the column of the time, instead of every");
 pub(super) const BIN: Typed<Option<Span>> = Typed::new(
     "bin",
@@ -75,21 +75,21 @@ pub(super) const BIN: Typed<Option<Span>> = Typed::new(
     "sum the bytes of rows, such as those of packets, over intervals of this length; with unit=bytes_per_row and time",
 )
 .within("1us", "1h");
-pub(super) const SEPARATOR: Typed<Option<&str>> =
+pub(crate) const SEPARATOR: Typed<Option<&str>> =
     Typed::new("separator", "", "separator of the fields; default: found in the header")
         .unit(Unit::Choice(&["comma", "semicolon", "tab"]));
-pub(super) const WHERE: Typed<Option<&str>> = Typed::new(
+pub(crate) const WHERE: Typed<Option<&str>> = Typed::new(
     "where",
     "",
     "only rows with this value in a column, as in where=run=1; several with +, as in carrier=A+run=1",
 );
-pub(super) const MISSING: Typed<str> = Typed::new(
+pub(crate) const MISSING: Typed<str> = Typed::new(
     "missing",
     "refuse",
     "rows without a rate: refuse them, hold the rate before, take 0, or skip them",
 )
 .unit(Unit::Choice(&["refuse", "hold", "zero", "skip"]));
-pub(super) const ORDER: Typed<str> =
+pub(crate) const ORDER: Typed<str> =
     Typed::new("order", "refuse", "rows out of order of time: refuse them, or sort all")
         .unit(Unit::Choice(&["refuse", "sort"]));
 
@@ -97,7 +97,7 @@ impl Columns {
     /// The column `rate` in Mbit/s, with every other parameter at its default.
     pub fn new(rate: impl Into<String>, times: Times) -> Columns {
         Columns {
-            rate: rate.into(),
+            value: rate.into(),
             unit: RateUnit::Mbit,
             times,
             time_unit: TimeUnit::Seconds,
@@ -111,7 +111,24 @@ impl Columns {
     }
 
     pub(super) fn from_arguments(arguments: &Arguments) -> Result<Columns, String> {
-        let rate = arguments.get(&COLUMN).ok_or("no column; expected csv:column=NAME")?;
+        let unit = RateUnit::named(arguments.get(&UNIT));
+        let columns = Columns::in_unit(arguments, unit)?;
+        let bin = arguments.get(&BIN);
+        let is_of_packets = unit.is_sum() && matches!(columns.times, Times::Column(_));
+        if bin.is_some() && (!is_of_packets || arguments.is_given(&SAMPLE)) {
+            return Err(
+                "bin sums the bytes of rows; expected unit=bytes_per_row and time with it, and no sample"
+                    .to_string(),
+            );
+        }
+        Ok(Columns { bin, ..columns })
+    }
+}
+
+impl<U: ColumnUnit> Columns<U> {
+    /// The columns by the keys that tables of all quantities have.
+    pub(super) fn in_unit(arguments: &Arguments, unit: U) -> Result<Columns<U>, String> {
+        let value = arguments.get(&COLUMN).ok_or("no column; expected csv:column=NAME")?;
         let times = match arguments.get(&TIME) {
             Some(_) if arguments.is_given(&EVERY) => {
                 return Err("every and time are both given; expected only one of them".to_string());
@@ -119,18 +136,9 @@ impl Columns {
             Some(time) => Times::Column(without_brackets(time).to_string()),
             None => Times::Every(arguments.get(&EVERY)),
         };
-        let bin = arguments.get(&BIN);
-        let is_of_packets = arguments.get(&UNIT) == "bytes_per_row" && matches!(times, Times::Column(_));
-        if bin.is_some() && (!is_of_packets || arguments.is_given(&SAMPLE)) {
-            return Err(
-                "bin sums the bytes of rows; expected unit=bytes_per_row and time with it, and no sample"
-                    .to_string(),
-            );
-        }
         Ok(Columns {
-            bin,
-            rate: without_brackets(rate).to_string(),
-            unit: RateUnit::named(arguments.get(&UNIT)),
+            value: without_brackets(value).to_string(),
+            unit,
             times,
             time_unit: TimeUnit::named(arguments.get(&TIME_UNIT)),
             interval: interval(arguments.get(&SAMPLE)).unwrap_or(Interval::After),
@@ -142,6 +150,7 @@ impl Columns {
                 "skip" => Missing::Skip,
                 _ => Missing::Refuse,
             },
+            bin: None,
             is_sorted: arguments.get(&ORDER) == "sort",
         })
     }

@@ -19,7 +19,7 @@ const HEADER_BYTES_MAX: usize = 1 << 18;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Header {
     pub separator: u8,
-    pub rate: usize,
+    pub value: usize,
     pub time: Option<usize>,
     /// In the order of the filters.
     pub filters: Vec<usize>,
@@ -111,7 +111,7 @@ impl HeaderLine {
     }
 
     /// Finds the columns in the header that was taken; `None` if it is a comment without them.
-    pub fn find(&mut self, columns: &Columns, line: u64) -> Result<Option<Header>, TraceError> {
+    pub fn find<U>(&mut self, columns: &Columns<U>, line: u64) -> Result<Option<Header>, TraceError> {
         let bytes = core::mem::take(&mut self.bytes);
         self.place = Place::FieldBegins;
         match find(columns, self.separator, &bytes, line) {
@@ -129,7 +129,12 @@ impl HeaderLine {
 }
 
 /// The first of the possible separators by which the header has every column; the error is that of the separator that gives the most fields.
-fn find(columns: &Columns, separator: Option<u8>, bytes: &[u8], line: u64) -> Result<Header, TraceError> {
+fn find<U>(
+    columns: &Columns<U>,
+    separator: Option<u8>,
+    bytes: &[u8],
+    line: u64,
+) -> Result<Header, TraceError> {
     let possible: Vec<u8> = match separator {
         Some(separator) => alloc::vec![separator],
         None => SEPARATORS.iter().map(|(separator, _)| *separator).collect(),
@@ -216,7 +221,7 @@ pub(crate) fn records(text: &[u8], separator: u8, limit: usize) -> Vec<Vec<Strin
     records
 }
 
-fn places(columns: &Columns, separator: u8, names: &[String]) -> Result<Header, Problem> {
+fn places<U>(columns: &Columns<U>, separator: u8, names: &[String]) -> Result<Header, Problem> {
     let find = |wanted: &str| {
         let wanted = shown_name(wanted.as_bytes());
         let bracketed = format!("[{wanted}]");
@@ -239,7 +244,7 @@ fn places(columns: &Columns, separator: u8, names: &[String]) -> Result<Header, 
         Times::Column(name) => Some(find(name)?),
     };
     let filters = columns.filters.iter().map(|(column, _)| find(column)).collect::<Result<_, _>>()?;
-    Ok(Header { separator, rate: find(&columns.rate)?, time, filters })
+    Ok(Header { separator, value: find(&columns.value)?, time, filters })
 }
 
 /// A column's name, printable, as used in comparisons and errors.

@@ -1,17 +1,17 @@
-//! A rate from one column of a table with a header, as published for drive tests (RFC 4180).
+//! A rate, or another quantity in [steps](crate::steps), from one column of a table with a header, as published for drive tests (RFC 4180).
 //!
 //! Source: the tables of 5Gophers (Narayanan et al., WWW 2020; Mbit/s, a row a second) and of UCC's 5G
 //! dataset (Raca et al., MMSys 2020; kbit/s with a date).
 //!
 //! | parameter | meaning |
 //! | --- | --- |
-//! | `column` | name of the rate's column in the header; the first one if several have the same name |
-//! | `unit` | unit of the rate, or bytes in the interval of a row |
+//! | `column` | name of the value's column in the header; the first one if several have the same name |
+//! | `unit` | unit of the value; of rates also bytes in the interval of a row |
 //! | `times` | rows at equal intervals, or a column with times in one of the forms of [`crate::format::time`] |
 //! | `sample` | `after` (default): a row holds until the next one, the last for as long as the one before it. `before`: a row describes the interval that it ends, as in [`crate::mbps`] |
 //! | `separator` | of fields; by default the one of comma, semicolon and tab by which the header has the columns. Where it is no comma, a number may have a decimal comma |
 //! | `where` | only rows with these values in these columns |
-//! | `missing` | meaning of a row without a rate: empty, NaN, negative (a counter that was reset) or a word |
+//! | `missing` | meaning of a row without a value: empty, NaN, negative (a counter that was reset) or a word |
 //! | `bin` | the bytes of rows, such as those of packets, are summed over intervals from the first row on; one without rows has 0, and the last one ends the trace |
 //! | `order` | rows in order of time, or sorted here |
 //!
@@ -26,24 +26,28 @@ mod header;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use crate::error::{Problem, TraceError};
 use crate::format::time::TIME_UNIT;
 use crate::format::{self, BYTE_ORDER_MARK, Format, Trace};
 use crate::mbps::SAMPLE;
-use crate::rates::{RateSteps, STEPS_MAX};
+use crate::rates::STEPS_MAX;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use columns::{BIN, COLUMN, EVERY, MISSING, ORDER, SEPARATOR, TIME, UNIT, WHERE};
+use columns::{BIN, UNIT};
 use csv_core::ReadFieldResult;
 use header::HeaderLine;
 use qdelay_core::component::{Component, Kind};
 use rows::Rows;
 
-pub use crate::format::unit::RateUnit;
+pub(crate) use columns::{COLUMN, EVERY, MISSING, ORDER, SEPARATOR, TIME, WHERE};
+
+pub use crate::format::unit::{ColumnUnit, RateUnit, StepsOf};
 pub use columns::{Columns, Missing, Times};
 pub(crate) use header::records;
+pub use values::UnitOf;
 
 /// Separators with their names, in the order in which they are tried.
 pub(crate) const SEPARATORS: [(u8, &str); 3] = [(b',', "comma"), (b';', "semicolon"), (b'\t', "tab")];
@@ -75,7 +79,7 @@ pub static FORMAT: Format = Format {
     parser: |arguments| Ok(Box::new(Parser::new(Columns::from_arguments(arguments)?))),
 };
 
-impl format::Parser for Parser {
+impl format::Parser for Parser<RateUnit> {
     fn feed(&mut self, chunk: &[u8]) -> Result<(), TraceError> {
         Parser::feed(self, chunk)
     }
@@ -90,11 +94,11 @@ impl format::Parser for Parser {
 
 /// Reads a table from chunks of bytes that may end anywhere.
 #[derive(Clone, Debug)]
-pub struct Parser {
+pub struct Parser<U: ColumnUnit = RateUnit> {
     /// The reader of rows, with the separator of the header.
     reader: csv_core::Reader,
     header: HeaderLine,
-    rows: Rows,
+    rows: Rows<U>,
     /// The current field, and the number of its bytes read so far.
     field: [u8; FIELD_BYTES_MAX],
     filled: usize,
@@ -107,14 +111,14 @@ pub struct Parser {
     failed: Option<TraceError>,
 }
 
-impl Parser {
+impl<U: ColumnUnit> Parser<U> {
     /// A reader of these columns that accepts up to [`STEPS_MAX`] rows.
-    pub fn new(columns: Columns) -> Parser {
+    pub fn new(columns: Columns<U>) -> Parser<U> {
         Parser::with_limit(columns, STEPS_MAX)
     }
 
     /// A reader that refuses a table of more than `limit` samples.
-    pub fn with_limit(columns: Columns, limit: u64) -> Parser {
+    pub fn with_limit(columns: Columns<U>, limit: u64) -> Parser<U> {
         Parser {
             reader: header::reader(b','),
             header: HeaderLine::new(columns.separator),
@@ -145,19 +149,19 @@ impl Parser {
         result
     }
 
-    /// Ends the table and returns the rate. The last row may lack its end of line.
+    /// Ends the table and returns the steps. The last row may lack its end of line.
     ///
     /// # Errors
     /// Errors of [`Parser::feed`]; a table without rows, or with a single one of unknown duration.
-    pub fn finish(self) -> Result<RateSteps, TraceError> {
-        self.finish_with_notes().map(|(rates, _)| rates)
+    pub fn finish(self) -> Result<StepsOf<U>, TraceError> {
+        self.finish_with_notes().map(|(steps, _)| steps)
     }
 
     /// Ends the table as [`Parser::finish`] does; also returns lines about the table, such as the number of rows without a value.
     ///
     /// # Errors
     /// Errors of [`Parser::finish`].
-    pub fn finish_with_notes(mut self) -> Result<(RateSteps, Vec<String>), TraceError> {
+    pub fn finish_with_notes(mut self) -> Result<(StepsOf<U>, Vec<String>), TraceError> {
         self.feed(b"")?;
         if self.mark < BYTE_ORDER_MARK.len() && self.mark > 0 {
             let seen = self.mark;

@@ -4,8 +4,8 @@ use super::columns::{Columns, Missing, Times};
 use super::header::{Header, shown_name};
 use crate::error::{Problem, TraceError, shown};
 use crate::format::time::{Clock, with_point};
-use crate::format::unit::{RateUnit, bits_over_intervals};
-use crate::rates::{Interval, Means, RateSteps};
+use crate::format::unit::{ColumnUnit, StepsOf};
+use crate::samples::{Interval, Means};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -31,10 +31,10 @@ impl Text {
 
 /// Values of the rows read so far.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
-    pub columns: Columns,
+pub(super) struct Rows<U: ColumnUnit> {
+    pub columns: Columns<U>,
     header: Header,
-    means: Means,
+    means: Means<U::Sample>,
     limit: u64,
     /// Number of the line in which the row began, from 1; `line_now`: number of the current line.
     pub line: u64,
@@ -42,7 +42,7 @@ pub(super) struct Rows {
     /// Index of the current field.
     index: usize,
     clock: Clock,
-    rate: Text,
+    value: Text,
     time: Text,
     /// Number of filters that the current row fits.
     fits: usize,
@@ -56,19 +56,19 @@ pub(super) struct Rows {
     origin: Option<Time>,
     /// Rows to sort.
     unsorted: Vec<(Time, Option<f64>)>,
-    /// Number of rows without a rate.
+    /// Number of rows without a value.
     missing: u64,
-    /// Time of rows without a rate, until a row of another time follows.
+    /// Time of rows without a value, until a row of another time follows.
     blank: Option<Time>,
-    /// The last rate, and the time of the first row if it has none.
-    value: Option<f64>,
+    /// The last value, and the time of the first row if it has none.
+    held: Option<f64>,
     leading: Option<Time>,
 }
 
-impl Rows {
-    pub fn new(columns: Columns, limit: u64) -> Rows {
+impl<U: ColumnUnit> Rows<U> {
+    pub fn new(columns: Columns<U>, limit: u64) -> Rows<U> {
         let clock = Clock::with_unit(columns.time_unit);
-        let means = Means::with_limit(limit, columns.unit == RateUnit::BytesPerRow);
+        let means = Means::with_limit(limit, columns.unit.is_sum());
         Rows {
             columns,
             header: Header::default(),
@@ -78,7 +78,7 @@ impl Rows {
             line_now: 1,
             index: 0,
             clock,
-            rate: Text::default(),
+            value: Text::default(),
             time: Text::default(),
             fits: 0,
             seen: Vec::new(),
@@ -89,7 +89,7 @@ impl Rows {
             unsorted: Vec::new(),
             missing: 0,
             blank: None,
-            value: None,
+            held: None,
             leading: None,
         }
     }
@@ -116,8 +116,8 @@ impl Rows {
 
     /// Returns true if the current field is used.
     pub fn needs_field(&self) -> bool {
-        let Header { rate, time, filters, .. } = &self.header;
-        self.index == *rate || Some(self.index) == *time || filters.contains(&self.index)
+        let Header { value, time, filters, .. } = &self.header;
+        self.index == *value || Some(self.index) == *time || filters.contains(&self.index)
     }
 
     /// Keeps a field, because a filter to the right of it may leave the row out.
@@ -127,8 +127,8 @@ impl Rows {
         if Some(index) == self.header.time {
             self.time.set(field);
         }
-        if index == self.header.rate {
-            self.rate.set(field);
+        if index == self.header.value {
+            self.value.set(field);
         }
         for (at, (place, (_, value))) in self.header.filters.iter().zip(&self.columns.filters).enumerate() {
             if *place != index {
@@ -148,25 +148,25 @@ impl Rows {
     pub fn end(&mut self) -> Result<(), TraceError> {
         self.index = 0;
         let fits = core::mem::take(&mut self.fits) == self.columns.filters.len();
-        let has_rate = core::mem::take(&mut self.rate.is_set);
+        let has_value = core::mem::take(&mut self.value.is_set);
         let has_time = core::mem::take(&mut self.time.is_set);
         if !fits {
             return Ok(());
         }
-        let rate = if has_rate { self.read_rate()? } else { self.absent(&self.columns.rate)? };
+        let value = if has_value { self.read_value()? } else { self.absent(&self.columns.value)? };
         let time = match &self.columns.times {
             Times::Every(step) => Time::ZERO + *step * self.row,
             Times::Column(column) if !has_time => return self.short(column),
             Times::Column(_) => self.read_time()?,
         };
         // At equal intervals a row that is left out takes no time.
-        if rate.is_some() || self.columns.missing != Missing::Skip {
+        if value.is_some() || self.columns.missing != Missing::Skip {
             self.row += 1;
         }
         if self.columns.is_sorted {
-            return self.keep(time, rate);
+            return self.keep(time, value);
         }
-        self.place(time, rate).map_err(|problem| TraceError::in_line(self.line, problem))
+        self.place(time, value).map_err(|problem| TraceError::in_line(self.line, problem))
     }
 
     fn short<T>(&self, column: &str) -> Result<T, TraceError> {
@@ -174,23 +174,26 @@ impl Rows {
         Err(TraceError::in_line(self.line, Problem::ShortRow { column }))
     }
 
-    /// The rate of a row that ends before it.
+    /// The value of a row that ends before it.
     fn absent(&self, column: &str) -> Result<Option<f64>, TraceError> {
         if self.columns.missing == Missing::Refuse { self.short(column) } else { Ok(None) }
     }
 
-    /// The rate; `None` if there is none and a row without one has a meaning.
-    fn read_rate(&self) -> Result<Option<f64>, TraceError> {
+    /// The value; `None` if there is none and a row without one has a meaning.
+    fn read_value(&self) -> Result<Option<f64>, TraceError> {
         let mut point = [0; 40];
         let text = match self.clock.decimal_comma {
-            true => with_point(&self.rate.bytes, &mut point),
-            false => &self.rate.bytes,
+            true => with_point(&self.value.bytes, &mut point),
+            false => &self.value.bytes,
         };
         match self.columns.unit.read(self.line, text) {
-            Ok(rate) => Ok(Some(rate)),
+            Ok(value) => Ok(Some(value)),
             Err(TraceError { problem: Problem::Unexpected { expected, found }, line }) => {
                 match self.columns.missing {
-                    Missing::Refuse => Err(TraceError::in_line(line, Problem::NoValue { expected, found })),
+                    Missing::Refuse => Err(TraceError::in_line(
+                        line,
+                        Problem::NoValue { quantity: U::QUANTITY, expected, found },
+                    )),
                     _ => Ok(None),
                 }
             }
@@ -210,12 +213,12 @@ impl Rows {
         Ok(time)
     }
 
-    fn keep(&mut self, time: Time, rate: Option<f64>) -> Result<(), TraceError> {
+    fn keep(&mut self, time: Time, value: Option<f64>) -> Result<(), TraceError> {
         if self.unsorted.len() as u64 >= self.limit {
             let problem = Problem::TooMany { what: "samples", limit: self.limit };
             return Err(TraceError::in_line(self.line, problem));
         }
-        self.unsorted.push((time, rate));
+        self.unsorted.push((time, value));
         Ok(())
     }
 
@@ -231,7 +234,7 @@ impl Rows {
     }
 
     /// Adds a row whose time is not before that of the last one.
-    fn place(&mut self, time: Time, rate: Option<f64>) -> Result<(), Problem> {
+    fn place(&mut self, time: Time, value: Option<f64>) -> Result<(), Problem> {
         let time = match self.columns.bin {
             Some(bin) => self.begin_bin(time, bin)?,
             None => time,
@@ -239,10 +242,10 @@ impl Rows {
         if self.blank.is_some_and(|blank| blank != time) {
             self.end_blank()?;
         }
-        let Some(rate) = rate else {
+        let Some(value) = value else {
             self.missing += 1;
-            let has_rate = self.means.pending_time() == Some(time);
-            if self.columns.missing != Missing::Skip && !has_rate {
+            let has_value = self.means.pending_time() == Some(time);
+            if self.columns.missing != Missing::Skip && !has_value {
                 self.blank = Some(time);
             }
             return Ok(());
@@ -251,16 +254,16 @@ impl Rows {
         if let Some(leading) = self.leading.take()
             && leading < time
         {
-            self.means.add(leading, rate)?;
+            self.means.add(leading, value)?;
         }
-        self.value = Some(rate);
-        self.means.add(time, rate)
+        self.held = Some(value);
+        self.means.add(time, value)
     }
 
-    /// Gives a time without a rate its meaning.
+    /// Gives a time without a value its meaning.
     fn end_blank(&mut self) -> Result<(), Problem> {
         let Some(time) = self.blank.take() else { return Ok(()) };
-        match (self.columns.missing, self.value) {
+        match (self.columns.missing, self.held) {
             (Missing::Zero, _) => self.means.add(time, 0.0),
             (Missing::Hold, Some(value)) => self.means.add(time, value),
             (Missing::Hold, None) => {
@@ -271,13 +274,13 @@ impl Rows {
         }
     }
 
-    /// Ends the table; returns the rate, and lines about rows without one.
-    pub fn finish(mut self) -> Result<(RateSteps, Vec<String>), TraceError> {
+    /// Ends the table; returns the steps, and lines about rows without a value.
+    pub fn finish(mut self) -> Result<(StepsOf<U>, Vec<String>), TraceError> {
         let line = self.line;
         let at = |problem| TraceError::in_line(line, problem);
         let mut unsorted = core::mem::take(&mut self.unsorted);
         unsorted.sort_by_key(|(time, _)| *time);
-        unsorted.into_iter().try_for_each(|(time, rate)| self.place(time, rate)).map_err(at)?;
+        unsorted.into_iter().try_for_each(|(time, value)| self.place(time, value)).map_err(at)?;
         self.end_blank().map_err(at)?;
         self.check_empty().map_err(at)?;
         let notes = self.notes();
@@ -291,20 +294,19 @@ impl Rows {
             _ => every,
         };
         let samples = self.means.finish().map_err(at)?;
-        let rates = match self.columns.interval {
+        let steps = match self.columns.interval {
             Interval::Before => samples.finish_before(line)?,
             Interval::After => samples.finish(line, every)?,
         };
-        match self.columns.unit {
-            RateUnit::BytesPerRow => Ok((bits_over_intervals(&rates).map_err(at)?, notes)),
-            _ => Ok((rates, notes)),
-        }
+        Ok((self.columns.unit.finish(steps).map_err(at)?, notes))
     }
 
-    /// Explains a table without any rate.
+    /// Explains a table without any value.
     fn check_empty(&self) -> Result<(), Problem> {
         match (self.means.is_empty(), self.columns.filters.first()) {
-            (true, _) if self.missing > 0 => Err(Problem::NoValues { rows: self.missing }),
+            (true, _) if self.missing > 0 => {
+                Err(Problem::NoValues { quantity: U::QUANTITY, rows: self.missing })
+            }
             (true, Some((column, value))) if !self.seen.is_empty() => Err(Problem::NoRow {
                 wanted: format!(
                     "'{}' in column '{}'",

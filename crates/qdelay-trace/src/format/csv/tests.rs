@@ -1,6 +1,7 @@
 //! Tests of tables.
 
 use super::*;
+use crate::RateSteps;
 use alloc::string::ToString;
 use alloc::vec;
 use qdelay_core::Span;

@@ -1,10 +1,11 @@
 //! Rates without times, at equal intervals: one or more in a line.
 
 use crate::error::{Problem, TraceError};
-use crate::format::unit::RateUnit;
+use crate::format::unit::{ColumnUnit, RateUnit};
 use crate::lines::Body;
-use crate::rates::{RateSteps, STEPS_MAX, Samples};
-use qdelay_core::{Rate, Span, Time};
+use crate::rates::{RateStep, RateSteps, STEPS_MAX};
+use crate::samples::Samples;
+use qdelay_core::{Span, Time};
 
 const EXPECTED_COLUMN: &str = "a rate in the column that column= names";
 
@@ -15,7 +16,7 @@ pub(super) struct RateList {
     unit: RateUnit,
     /// Column of the rate, from 1; `None` for every number.
     column: Option<usize>,
-    samples: Samples,
+    samples: Samples<RateStep>,
     count: u64,
 }
 
@@ -25,7 +26,7 @@ impl RateList {
     }
 
     fn push(&mut self, number: u64, field: &[u8]) -> Result<(), TraceError> {
-        let rate = Rate::from_bps(libm::round(self.unit.read(number, field)?) as u64);
+        let rate = self.unit.read(number, field)?;
         let time = Time::ZERO + self.every * self.count;
         self.count += 1;
         self.samples.push(time, rate).map_err(|problem: Problem| TraceError::in_line(number, problem))
