@@ -203,15 +203,15 @@ fn access_jitter_is_uniform_and_each_flows_own() {
         access_jitter: Span::from_micros(1600),
         ..FlowWay::default()
     };
-    let alone = jitter_of_flow_0(&[way]);
+    let alone = jitter_of_flow_0(std::slice::from_ref(&way));
     assert_eq!(alone.len(), 500);
     assert!(alone.iter().all(|nanos| *nanos <= 1_600_000));
     let mean = alone.iter().sum::<u64>() as f64 / 500.0;
     // 800 us; the standard error of a uniform mean over 500 is 21 us.
     assert!((mean - 800_000.0).abs() < 80_000.0, "{mean}");
     assert!(alone.iter().any(|nanos| *nanos < 32_000) && alone.iter().any(|nanos| *nanos > 1_568_000));
-    assert_eq!(jitter_of_flow_0(&[way, way]), alone, "another flow changes nothing");
-    let none = FlowWay { access_jitter: Span::ZERO, ..way };
+    assert_eq!(jitter_of_flow_0(&[way.clone(), way.clone()]), alone, "another flow changes nothing");
+    let none = FlowWay { access_jitter: Span::ZERO, ..way.clone() };
     assert!(jitter_of_flow_0(&[none]).iter().all(|nanos| *nanos == 0));
     let no_line = FlowWay { access: None, ..way };
     assert_eq!(build(&[], &[no_line], FlowKey::Flow).path.node("access-jitter-0"), None);

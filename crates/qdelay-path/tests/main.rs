@@ -7,6 +7,7 @@ mod common;
 
 mod cells;
 mod conservation;
+mod extra;
 mod f1;
 mod gates;
 mod hops;

@@ -9,7 +9,7 @@ use qdelay_sim::{FlowSpec, Scenario};
 /// Builds the plan: data goes through the bottleneck, then takes half of the round-trip time and the jitter; acknowledgements go
 /// through the uplink, then take the other half. Ports identify flows: see `ports.rs`.
 pub fn plan(scenario: &Scenario) -> DumbbellPlan {
-    let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
+    let is_plain = |flow: &FlowSpec| flow.access.is_none() && !flow.has_extra_rtt();
     if scenario.bottleneck.as_cell().is_none() && scenario.flows.iter().all(is_plain) {
         // All flows take the same route, so packets need no flow number.
         return dumbbell(scenario, Vec::new(), Classes::default());

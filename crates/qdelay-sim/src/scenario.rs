@@ -108,6 +108,8 @@ pub struct FlowSpec {
     pub sets: Option<Box<FlowSets>>,
     /// Added to the base round trip, for this flow alone, behind the uplink.
     pub extra_rtt: Span,
+    /// A delay over time, in addition to `extra_rtt`.
+    pub extra_curve: Option<Box<Curve>>,
     /// Whether it is an upload: its data crosses the uplink, which there has to be, and its acknowledgements the bottleneck.
     pub is_upload: bool,
     /// The UE that it goes to: a place in [`CellScenario::ues`](crate::CellScenario::ues). Without a cell it is not looked at.
@@ -117,6 +119,10 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// Whether its round trip is longer than that of the path, always or at times.
+    pub fn has_extra_rtt(&self) -> bool {
+        self.extra_rtt > Span::ZERO || self.extra_curve.is_some()
+    }
     /// A flow that starts at once, is a download that does not stop, and has the default codepoint alone, no access link and no extra round trip;
     /// `typed` is its name too. In a cell it goes to the first UE, in QoS flow 1.
     pub fn new(typed: &str, transport: TransportConfig) -> FlowSpec {
@@ -134,6 +140,7 @@ impl FlowSpec {
             discard_delay: None,
             sets: None,
             extra_rtt: Span::ZERO,
+            extra_curve: None,
             is_upload: false,
             ue: 0,
             qfi: 1,
@@ -142,7 +149,8 @@ impl FlowSpec {
     /// Path of the flow.
     pub fn way(&self) -> FlowWay {
         let FlowSpec { access, access_jitter, extra_rtt, is_upload, ue, qfi, .. } = *self;
-        FlowWay { access, access_jitter, extra_rtt, ue, qfi, is_upload }
+        let extra_curve = self.extra_curve.clone();
+        FlowWay { access, access_jitter, extra_rtt, extra_curve, ue, qfi, is_upload }
     }
 }
 

@@ -55,6 +55,36 @@ fn a_constant_delay_over_time_is_a_constant() {
     }
 }
 
+/// The additional round trip of a flow: constant steps are a constant, and a step moves the echoes that follow.
+#[test]
+fn an_additional_round_trip_moves() {
+    let text = |rtt: &str, extra: &str| {
+        format!(
+            "[path]\nlink = \"1gbit\"\nrtt = \"{rtt}\"\nuplink = \"none\"\n[[flow]]\ntransport = \"udp:1mbit:size=125b:echo=on\"\n\
+             extra_rtt = \"{extra}\"\n[[flow]]\nname = \"other\"\ntransport = \"udp:1mbit:size=125b:echo=on\"\n\
+             [run]\nduration = \"4s\"\nwarmup = \"0s\"\nstarts = \"fixed\"\n"
+        )
+    };
+    let files = [("slots.txt", "15\n15\n"), ("table.csv", "t,ms\n0,30\n9,30\n")];
+    let constant = figures(&run(&text("20ms", "30ms"), &[]));
+    for extra in [
+        "steps:0s@30ms",
+        "steps:0s@30ms+1s@30ms:repeat=3s",
+        "trace:slots.txt:of=one_way",
+        "trace:table.csv:format=[csv:ms:time=t]",
+    ] {
+        assert_eq!(figures(&run(&text("20ms", extra), &files)), constant, "{extra}");
+        assert_eq!(figures(&run(&text("steps:0s@20ms", extra), &files)), constant, "{extra} beside steps");
+    }
+    for rtt in ["20ms", "steps:0s@20ms"] {
+        let summary = run(&text(rtt, "steps:0s@10ms+2s@50ms"), &[]);
+        let echoes = |group: &str| summary.cases[0].groups[group].round_trip_ms.unwrap();
+        let (moved, other) = (echoes("flow-1"), echoes("other"));
+        assert!((moved.max - 70.0).abs() < 0.1 && (moved.mean - 50.0).abs() < 0.5, "{moved:?}");
+        assert!((other.max - 20.0).abs() < 0.1, "{other:?}");
+    }
+}
+
 /// Datagrams on a fast link: one-way delays are half of the round trip that holds when they leave the link.
 #[test]
 fn a_step_moves_each_packet_that_follows() {

@@ -101,7 +101,7 @@ impl Uplink {
 }
 
 /// Path of a flow, apart from what all flows share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowWay {
     /// Rate of its own access link in front of the bottleneck, and behind it for acknowledgements; `None` for no limit.
     pub access: Option<Rate>,
@@ -110,6 +110,8 @@ pub struct FlowWay {
     pub access_jitter: Span,
     /// Added to the base round trip, for this flow alone, behind the uplink.
     pub extra_rtt: Span,
+    /// A delay over time, in addition to `extra_rtt` and at the same place.
+    pub extra_curve: Option<Box<Curve>>,
     /// The UE that it goes to: a place in [`CellScenario::ues`]. Without a cell it is not looked at.
     pub ue: usize,
     /// The QoS flow of that UE that carries it: its QFI. Without a cell it is not looked at.
@@ -412,13 +414,16 @@ impl Dumbbell<'_> {
         let is_direct =
             self.uplink.is_none() && self.cell_uplink().is_none() && self.impairments.up.is_none();
         let has_jitter = flow.is_upload && flow.access_jitter > Span::ZERO;
-        flow.access.is_some() && is_direct && !has_jitter && self.rtt_curve.is_none()
+        let moves = self.rtt_curve.is_some() || flow.extra_curve.is_some();
+        flow.access.is_some() && is_direct && !has_jitter && !moves
     }
 
     /// From `up` to the senders: one delay for all, or one for each flow that has an extra round trip.
     fn add_up(&self, stack: &mut Stack) -> NodeId {
         let rest = |extra: Span| NodeSpec::Delay(self.delay(Part::Rest, extra));
-        let has_extra = |flow: &FlowWay| flow.extra_rtt > Span::ZERO && !self.returns_alone(flow);
+        let has_extra = |flow: &FlowWay| {
+            (flow.extra_rtt > Span::ZERO || flow.extra_curve.is_some()) && !self.returns_alone(flow)
+        };
         if !self.flows.iter().any(has_extra) {
             stack.chain(&["up", "senders"]);
             return stack.add_back(Place::Elsewhere, "up", rest(Span::ZERO));
@@ -426,8 +431,21 @@ impl Dumbbell<'_> {
         let mut rules = Rules::by(self.key()).otherwise("up-all", None);
         for (i, flow) in self.flows.iter().enumerate().filter(|(_, flow)| has_extra(flow)) {
             let name = format!("up-{i}");
-            stack.add_back(Place::Elsewhere, &name, rest(flow.extra_rtt));
-            stack.chain(&[&name, "senders"]);
+            let mut spec = self.delay(Part::Rest, flow.extra_rtt);
+            match &flow.extra_curve {
+                // A delay has one curve.
+                Some(extra) if spec.curve.is_some() => {
+                    let behind = format!("up-extra-{i}");
+                    let extra = DelaySpec::over_time(Curve::clone(extra));
+                    stack.add_back(Place::Elsewhere, &behind, NodeSpec::Delay(extra));
+                    stack.chain(&[&name, &behind, "senders"]);
+                }
+                extra => {
+                    spec.curve = spec.curve.or_else(|| extra.clone());
+                    stack.chain(&[&name, "senders"]);
+                }
+            }
+            stack.add_back(Place::Elsewhere, &name, NodeSpec::Delay(spec));
             rules = rules.route(i as u32..=i as u32, &name, None);
         }
         let up = stack.add_back(Place::Elsewhere, "up", NodeSpec::Classifier(rules));

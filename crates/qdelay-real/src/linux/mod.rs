@@ -92,7 +92,7 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
     if let Some(flow) = scenario.flows.iter().find(|flow| flow.is_upload) {
         return refuse(&format!("flow '{}' with direction = \"up\": expected down", flow.name));
     }
-    let is_plain = |flow: &FlowSpec| flow.access.is_none() && flow.extra_rtt.is_zero();
+    let is_plain = |flow: &FlowSpec| flow.access.is_none() && !flow.has_extra_rtt();
     if let Some(flow) = scenario.flows.iter().find(|flow| !is_plain(flow)) {
         return refuse(&format!("flow '{}' with access_rate or extra_rtt: expected neither", flow.name));
     }

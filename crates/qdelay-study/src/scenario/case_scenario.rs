@@ -86,7 +86,7 @@ impl Tables {
     /// # Errors
     /// A trace cannot be read, or a discipline cannot be built with the path's limit.
     pub fn scenario(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Scenario, Fault> {
-        let flows = self.flow_specs(seed, sources.random.is_some())?;
+        let flows = self.flow_specs(seed, sources)?;
         // Packet filters of a cell refer to the flows, which are therefore built first.
         let bottleneck = match &self.cell {
             Some(cell) => {
@@ -145,14 +145,16 @@ impl Tables {
         START_SPREAD.min(end.saturating_sub(flow.start.get()) / 10)
     }
 
-    fn flow_specs(&self, seed: u64, is_random: bool) -> Result<Vec<FlowSpec>, Fault> {
+    fn flow_specs(&self, seed: u64, sources: &mut Sources<'_>) -> Result<Vec<FlowSpec>, Fault> {
         let mut specs = Vec::new();
         for (group, flow) in self.flows.iter().enumerate() {
             let Named { name: called, keys, .. } = flow;
             let count = keys.count.get();
             let destinations = self.destinations(flow)?;
             let several = count > 1 || destinations.len() > 1;
-            let spread = self.spread(keys, is_random);
+            let spread = self.spread(keys, sources.random.is_some());
+            let extra = sources.delay(keys.extra_rtt.value(), Extent::RoundTrip);
+            let extra = extra.map_err(|message| keys.extra_rtt.fault(message))?;
             // `count` flows go to each destination; their numbers run over all destinations.
             let members = destinations.iter().flat_map(|to| (0..count).map(|_| *to)).zip(1_u64..);
             for ((ue, qfi), member) in members {
@@ -172,7 +174,8 @@ impl Tables {
                     access_jitter: keys.access_jitter.get(),
                     discard_delay: keys.discard_delay.get(),
                     sets: self.sets(flow, (ue, qfi))?,
-                    extra_rtt: keys.extra_rtt.get(),
+                    extra_rtt: extra.constant(),
+                    extra_curve: extra.curve.clone().map(Box::new),
                     is_upload: keys.direction.get() == Direction::Up,
                     ue,
                     qfi,

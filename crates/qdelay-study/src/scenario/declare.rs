@@ -188,7 +188,7 @@ table! {
         dscp: Dscp = key("be", "Differentiated services codepoint of the packets in both directions.");
         second_dscp: Option<Dscp> = key("", "Second codepoint, for a share of the data packets; acknowledgements keep dscp.");
         second_share: Option<Percent> = key("", "Probability that a data packet carries second_dscp, such as 20%; default: 0%.");
-        extra_rtt: Span = key("0s", "Additional round-trip time of this flow alone, behind the uplink.").within("0s", "60s");
+        extra_rtt: Delay = key("0s", "Additional round-trip time of this flow alone, behind the uplink; or a delay over time.").within("0s", "60s");
         access_rate: Option<Rate> = key("", "Rate of the flow's own access link, in front of the bottleneck and of the uplink; default: no access link.").within("1bit", "").also(&["rate"]);
         access_jitter: Span = key("0s", "Largest additional random delay of each data packet behind the access link; packets keep their order.").within("0s", "60s");
         discard_delay: Option<Span> = key("", "Largest one-way delay of data packets; the receiver discards later ones. Default: none are discarded.").within("1us", "60s");
