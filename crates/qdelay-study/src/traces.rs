@@ -76,7 +76,7 @@ impl Format {
     /// Reads `--trace-format`.
     ///
     /// # Errors
-    /// Errors of [`Format::named`].
+    /// An unknown format, or keys that it does not have.
     pub fn parse(text: Option<&str>) -> Result<Format, InputError> {
         let format = text.map(Format::named).transpose();
         Ok(format.map_err(|error| InputError::new(OPTION, error))?.unwrap_or_default())

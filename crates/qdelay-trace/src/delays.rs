@@ -1,4 +1,4 @@
-//! A delay that changes in [steps](crate::steps). Files have it in milliseconds, as LeoReplayer's do (Lai et al., SIGCOMM 2025: slots of 10
+//! A delay that changes in [`steps`]. Files have it in milliseconds, as LeoReplayer's do (Lai et al., SIGCOMM 2025: slots of 10
 //! ms).
 
 use crate::error::Quantity;

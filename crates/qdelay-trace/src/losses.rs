@@ -1,4 +1,4 @@
-//! A probability of loss that changes in [steps](crate::steps). Files have it in percent.
+//! A probability of loss that changes in [`steps`]. Files have it in percent.
 
 use crate::error::Quantity;
 use crate::format::csv;

@@ -24,7 +24,7 @@ pub trait ColumnUnit: Copy + fmt::Debug {
     fn is_sum(self) -> bool {
         false
     }
-    /// The value of `field`, as [`Sample::new`] takes it.
+    /// The value of `field`, as `Sample::new` takes it.
     ///
     /// # Errors
     /// A field that is no number, is negative or too large.

@@ -13,7 +13,7 @@
 //!
 //! A route that changes, or a queue that grows during the whole measurement, tilts the line of one direction only; it is no drift. The drift is
 //! therefore removed only if the lines of each direction alone have slopes of one sign, of which the smaller is at least half of the larger
-//! ([`AGREEMENT`]), if it exceeds what the smallest delays scatter by ([`SCATTERS`]), and if a clock can have it ([`DRIFT_MAX_PPM`]).
+//! (`AGREEMENT`), if it exceeds what the smallest delays scatter by (`SCATTERS`), and if a clock can have it (`DRIFT_MAX_PPM`).
 
 use serde::Serialize;
 
