@@ -182,13 +182,19 @@ impl Playground {
         let found = library.trace(&name, None, true, None);
         let as_delay = format!("trace:{name}");
         let delay = found.as_ref().err().and_then(|_| Delay::parse(&as_delay).ok());
-        if delay.is_some_and(|delay| library.delay(&delay, Extent::RoundTrip).is_ok()) {
+        let has_delays = delay.is_some_and(|delay| library.delay(&delay, Extent::RoundTrip).is_ok());
+        if has_delays {
             self.keep(name.clone(), contents);
-            return Err(format!(
-                "{name}: can be read as delays over time. The scenario's text can use it, with rtt = \"{as_delay}\" below [path]."
-            ));
         }
-        let found = found.map_err(|error| format!("{error}. {}", accepted()))?;
+        let found = found.map_err(|error| {
+            let rates = format!("{error}. {}", accepted());
+            match has_delays {
+                true => format!(
+                    "{rates} The file can be read as delays over time: the scenario's text can use it, with rtt = \"{as_delay}\" below [path]."
+                ),
+                false => rates,
+            }
+        })?;
         self.keep(name, contents);
         let length = qdelay_path::LinkModel::length(&found.link);
         Ok(json!({ "length_s": length.map(Span::as_secs_f64) }))

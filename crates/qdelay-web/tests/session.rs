@@ -224,9 +224,9 @@ fn requests_and_what_is_wrong_with_them() {
     assert!(error.contains("trace = \\\"run.json:format=[iperf3]\\\""), "{error}");
     let error = trace("slots.txt", b"24.5\n18\n31\n")["error"].to_string();
     assert!(error.contains("rtt = \\\"trace:slots.txt\\\" below [path]"), "{error}");
-    // Made by `zstd` of the lines 0, 5 and 10, and by UTF-16.
-    let packed = b"\x28\xb5\x2f\xfd\x20\x07\x39\0\x000\n5\n10\n";
-    assert_eq!(trace("mine.zst", packed)["length_s"], json!(0.01));
+    // The lines 0, 5 and 10 by gzip, and two lines in UTF-16.
+    let packed = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x33\xe0\x32\xe5\x32\x34\xe0\x02\x00\x92\xde\xd2\x88\x07\x00\x00\x00";
+    assert_eq!(trace("mine.gz", packed)["length_s"], json!(0.01));
     assert_eq!(trace("mine.txt", b"\xff\xfe0\0\n\x005\0\n\0")["length_s"], json!(0.005));
     assert!(trace("t.parquet", b"PAR1....PAR1")["error"].to_string().contains("Parquet"));
     assert!(trace("picture.png", b"\x89PNG\r\n\x1a\n\0\0")["error"].is_string());

@@ -4,16 +4,6 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, ErrorKind, Read};
 
-/// Beginnings of zstd files: a frame, or a skippable frame of each of the 16 magic numbers.
-pub(super) const BEGINNINGS: [[u8; 4]; 17] = {
-    let mut all = [[0x28, 0xb5, 0x2f, 0xfd]; 17];
-    let mut number = 0;
-    while number < 16 {
-        all[number] = [0x50 + number as u8, 0x2a, 0x4d, 0x18];
-        number += 1;
-    }
-    all
-};
 /// Largest window, which is memory: that of the program `zstd` without `--long` and `--ultra`, and its own limit.
 const WINDOW_BYTES_MAX: u64 = 128 << 20;
 
