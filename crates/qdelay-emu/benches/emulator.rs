@@ -13,8 +13,8 @@ use qdelay_emu::device::{Device, Port, Received, Sent};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::frame::parse;
-use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::pool::Pool;
+use qdelay_path::stack::{Direction, Plan};
 use qdelay_path::{AnyLink, Line, TraceLink};
 use qdelay_trace::ScheduleBuilder;
 use std::hint::black_box;
@@ -35,12 +35,8 @@ fn header(flow: u8) -> [u8; 28] {
 
 fn plan(qdisc: &str, link: &AnyLink) -> Plan {
     let direction = || Direction {
-        qdisc: AnyQdisc::parse(qdisc).expect("a discipline"),
-        link: link.clone(),
         delay: Span::from_millis(1),
-        curve: None,
-        jitter: Span::ZERO,
-        loss: qdelay_path::LossModel::None,
+        ..Direction::new(AnyQdisc::parse(qdisc).expect("a discipline"), link.clone())
     };
     Plan { down: direction(), up: direction(), seed: 1 }
 }

@@ -17,7 +17,7 @@ use qdelay_core::Span;
 /// Upper bound of [`Grade::Fine`]. Tables print delays with this resolution, and [`Plan::lateness_limits`] requires this bound
 /// at 120 Mbit/s.
 ///
-/// [`Plan::lateness_limits`]: crate::plan::Plan::lateness_limits
+/// [`Plan::lateness_limits`]: qdelay_path::stack::Plan::lateness_limits
 pub const FINE: Span = Span::from_micros(100);
 /// Upper bound of [`Grade::Good`]: the resolution of traces (1 ms), and a cell's TTI.
 pub const GOOD: Span = Span::from_millis(1);

@@ -2,7 +2,7 @@
 //!
 //! The path decides at its own times, but a host can be late in writing released packets, and packets can be lost between the
 //! devices and the path. Both are counted. A run is trustworthy if at most 0.1% of the releases were later than the limit of
-//! [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits), at most 0.1% of the packets may have waited for longer than
+//! [`Plan::lateness_limits`](qdelay_path::stack::Plan::lateness_limits), at most 0.1% of the packets may have waited for longer than
 //! that before they were read, and no packet was lost outside the path.
 //!
 //! The second rule is needed because lateness is counted from the time at which a packet was read: a loop that stalls reads

@@ -9,8 +9,9 @@ use crate::device::Device;
 use crate::drive::Driver;
 use crate::emulator::{Replaced, Tap};
 use crate::metrics::HasMetrics;
-use crate::plan::Plan;
 use crate::snapshot::{LinkSettings, Sample, Snapshot};
+use qdelay_core::Time;
+use qdelay_path::stack::{Adjustment, Plan};
 use qdelay_record::Recorder;
 use rustix::event::{EventfdFlags, eventfd};
 use std::fmt;
@@ -23,8 +24,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 enum Request {
     Sample(SyncSender<Box<Sample>>),
     Replace(Box<Plan>, Arc<LinkSettings>, SyncSender<Result<Replaced, String>>),
+    Adjust(Box<Change>, SyncSender<Result<Time, String>>),
+    Reset(Option<u16>, SyncSender<(Time, usize)>),
     Stop,
 }
+
+/// A change of some parts, as the user wrote it.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The parts.
+    pub adjustment: Adjustment,
+    /// The settings afterwards, for the live view.
+    pub settings: Arc<LinkSettings>,
+    /// The change as text, for the log.
+    pub what: String,
+}
+
+/// A line of the log of changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The time on the path since when it holds.
+    pub time: Time,
+    /// The change as text.
+    pub what: String,
+}
+
+/// Maximum number of changes that are kept for the log.
+const CHANGES_MAX: usize = 100_000;
 
 /// Error: the data thread has ended, and the link with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +75,8 @@ impl fmt::Debug for Request {
         f.write_str(match self {
             Request::Sample(_) => "Sample",
             Request::Replace(..) => "Replace",
+            Request::Adjust(..) => "Adjust",
+            Request::Reset(..) => "Reset",
             Request::Stop => "Stop",
         })
     }
@@ -73,6 +101,7 @@ pub struct Inbox {
     shared: Arc<Shared>,
     settings: Arc<LinkSettings>,
     reloads: u64,
+    changes: Vec<Changed>,
 }
 
 /// Action that [`Inbox::serve`] asks of the owner of the data thread.
@@ -91,7 +120,10 @@ pub enum LoopAction {
 pub fn control(settings: LinkSettings) -> io::Result<(Control, Inbox)> {
     let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let shared = Arc::new(Shared { requests: Mutex::new(Some(Vec::new())), bell });
-    Ok((Control { shared: shared.clone() }, Inbox { shared, settings: Arc::new(settings), reloads: 0 }))
+    Ok((
+        Control { shared: shared.clone() },
+        Inbox { shared, settings: Arc::new(settings), reloads: 0, changes: Vec::new() },
+    ))
 }
 
 impl Control {
@@ -111,6 +143,24 @@ impl Control {
     pub fn replace(&self, plan: Plan, settings: LinkSettings) -> Result<Result<Replaced, String>, LinkEnded> {
         let (reply, answer) = sync_channel(1);
         self.ask(Request::Replace(Box::new(plan), Arc::new(settings), reply), &answer)
+    }
+
+    /// Makes `change`, and returns the time on the path since when it holds.
+    ///
+    /// # Errors
+    /// Outer error: the link has ended. Inner error: the part that cannot be changed, and why; nothing has changed.
+    pub fn adjust(&self, change: Change) -> Result<Result<Time, String>, LinkEnded> {
+        let (reply, answer) = sync_channel(1);
+        self.ask(Request::Adjust(Box::new(change), reply), &answer)
+    }
+
+    /// Resets the TCP connections with `port` at either end, or all; returns the time on the path, and how many.
+    ///
+    /// # Errors
+    /// The link has ended.
+    pub fn reset(&self, port: Option<u16>) -> Result<(Time, usize), LinkEnded> {
+        let (reply, answer) = sync_channel(1);
+        self.ask(Request::Reset(port, reply), &answer)
     }
 
     /// Requests the end of the loop, and returns without waiting for the end.
@@ -148,6 +198,10 @@ impl Inbox {
     pub fn reloads(&self) -> u64 {
         self.reloads
     }
+    /// The changes so far, in the order of time.
+    pub fn changes(&self) -> &[Changed] {
+        &self.changes
+    }
     /// The current settings.
     pub fn settings(&self) -> &Arc<LinkSettings> {
         &self.settings
@@ -183,10 +237,33 @@ impl Inbox {
                     }
                     let _ = reply.try_send(replaced);
                 }
+                Request::Adjust(change, reply) => {
+                    let Change { adjustment, settings, what } = *change;
+                    let done = driver.adjust(&adjustment).map(|(time, _)| time);
+                    if let Ok(time) = done {
+                        self.settings = settings;
+                        self.note(time, what);
+                    }
+                    let _ = reply.try_send(done);
+                }
+                Request::Reset(port, reply) => {
+                    let (time, count) = driver.reset(port);
+                    let what = port.map_or("all".to_string(), |port| format!("port {port}"));
+                    self.note(time, format!("reset {what}: {count} connections"));
+                    let _ = reply.try_send((time, count));
+                }
                 Request::Stop => action = LoopAction::Stop,
             }
         }
         action
+    }
+}
+
+impl Inbox {
+    fn note(&mut self, time: Time, what: String) {
+        if self.changes.len() < CHANGES_MAX {
+            self.changes.push(Changed { time, what });
+        }
     }
 }
 

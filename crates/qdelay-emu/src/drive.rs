@@ -22,12 +22,12 @@ use crate::audit::{Audit, SuperPackets};
 use crate::clock::Clock;
 use crate::device::{Device, Port};
 use crate::emulator::{Emulator, Replaced, Tap};
-use crate::plan::Plan;
 use crate::stall;
 use crate::wait::Waiter;
 use access::{Access, Coming};
 use qdelay_core::{Rate, Span, Time};
 use qdelay_path::BuildError;
+use qdelay_path::stack::{Adjustment, Plan};
 use qdelay_record::Recorder;
 use read::Read;
 use release::Outgoing;
@@ -98,7 +98,7 @@ pub struct Driver<C, D, R = (), T = ()> {
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// Connects a clock, devices and an emulator. `devices` are those of [`Port::Inside`] and [`Port::Outside`]; `limits` are the
-    /// maximum lateness of releases to each (see [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits)).
+    /// maximum lateness of releases to each (see [`Plan::lateness_limits`](qdelay_path::stack::Plan::lateness_limits)).
     pub fn new(mut clock: C, mut devices: [D; 2], emulator: Emulator<R, T>, limits: [Span; 2]) -> Self {
         let now = clock.now();
         let kernel_drops = devices.iter_mut().map(Device::kernel_drops).sum();
@@ -298,7 +298,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// the new plan apply from then on.
     ///
     /// # Errors
-    /// A loss that is not a probability; nothing has changed.
+    /// A part that cannot be replaced; nothing has changed.
     pub fn replace(&mut self, plan: Plan) -> Result<Replaced, BuildError> {
         let limits = plan.lateness_limits();
         let now = self.clock.now();
@@ -307,6 +307,28 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.audit.limits = limits;
         self.release(now);
         Ok(replaced)
+    }
+
+    /// Applies `adjustment` now, and returns when: see [`Emulator::adjust`]. The lateness limits of the new plan apply from then on.
+    ///
+    /// # Errors
+    /// The part that cannot be changed, and why; nothing has changed.
+    pub fn adjust(&mut self, adjustment: &Adjustment) -> Result<(Time, Replaced), String> {
+        let now = self.clock.now();
+        self.arrivals(now);
+        let replaced = self.emulator.adjust(now, adjustment)?;
+        self.audit.limits = self.emulator.plan().lateness_limits();
+        self.release(now);
+        Ok((now, replaced))
+    }
+
+    /// Resets TCP connections now, and returns when and how many: see [`Emulator::reset`].
+    pub fn reset(&mut self, port: Option<u16>) -> (Time, usize) {
+        let now = self.clock.now();
+        self.arrivals(now);
+        let count = self.emulator.reset(now, port);
+        self.release(now);
+        (now, count)
     }
 
     /// Excludes the time before the loop from the stalls. Call it if the caller was busy with other work: see

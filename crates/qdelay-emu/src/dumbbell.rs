@@ -10,12 +10,12 @@
 
 use crate::classes::Classes;
 use crate::device::Port;
-use crate::plan::{PathNodes, Role, lateness_limit, step};
 use qdelay_core::Span;
 use qdelay_path::stack::{
     Bottleneck, Dumbbell, FlowKey, FlowWay, HopSpec, Place, StackError, Topology, Uplink,
 };
-use qdelay_path::{Curve, Impairments, NodeId, Path};
+use qdelay_path::stack::{PathNodes, Role, lateness_limit, step};
+use qdelay_path::{Curve, DelaySpec, ImpairmentSpec, Impairments, Jitter, NodeId, Part, Path};
 
 /// Plan of a scenario's path under a real clock.
 #[derive(Clone, Debug)]
@@ -30,10 +30,14 @@ pub struct DumbbellPlan {
     pub base_rtt: Span,
     /// A round trip over time, in place of `base_rtt`.
     pub rtt_curve: Option<Curve>,
-    /// Maximum additional delay behind the bottleneck, uniformly distributed; packets are not reordered.
-    pub jitter: Span,
-    /// Loss and reordering behind the bottleneck and behind the uplink. Duplication is not supported here.
+    /// A random part of the delay behind the bottleneck.
+    pub jitter: Jitter,
+    /// A random part of the delay behind the uplink.
+    pub uplink_jitter: Jitter,
+    /// Loss, corruption, reordering and duplication behind the bottleneck and behind the uplink.
     pub impairments: Impairments,
+    /// Delays behind the bottleneck and behind the uplink, once they were changed.
+    pub delays: [Option<DelaySpec>; 2],
     /// The route of each class of packets, by class number.
     pub ways: Vec<FlowWay>,
     /// The class of each packet. Packets of a class without a route enter directly in front of the bottleneck; in a cell they
@@ -65,7 +69,8 @@ impl DumbbellPlan {
             uplink: self.uplink.as_ref(),
             base_rtt: self.base_rtt,
             rtt_curve: self.rtt_curve.as_ref(),
-            jitter: self.jitter,
+            jitter: &self.jitter,
+            uplink_jitter: &self.uplink_jitter,
             impairments: &self.impairments,
             flows: &self.ways,
             key: FlowKey::Class,
@@ -74,7 +79,32 @@ impl DumbbellPlan {
         dumbbell.build()
     }
 
-    /// Maximum lateness of releases, like [`Plan::lateness_limits`](crate::plan::Plan::lateness_limits); the step of a cell is its TTI.
+    /// Delay and impairment behind the link of packets from `port`.
+    pub fn behind(&self, port: Port) -> (DelaySpec, ImpairmentSpec) {
+        let (part, half) = match port {
+            Port::Outside => (Part::Half, self.base_rtt / 2),
+            Port::Inside => (Part::Rest, self.base_rtt.saturating_sub(self.base_rtt / 2)),
+        };
+        let (adjusted, jitter, impairment) = match port {
+            Port::Outside => (&self.delays[0], &self.jitter, &self.impairments.down),
+            Port::Inside => (&self.delays[1], &self.uplink_jitter, &self.impairments.up),
+        };
+        let own = || match &self.rtt_curve {
+            Some(curve) => DelaySpec::over_time(curve.clone().part(part)),
+            None => DelaySpec::constant(half),
+        };
+        (adjusted.clone().unwrap_or_else(|| own().with_jitter(jitter.clone())), impairment.clone())
+    }
+
+    /// Keeps what is behind the link of packets from `port` after a change.
+    pub(crate) fn set_behind(&mut self, port: Port, delay: DelaySpec, impairment: ImpairmentSpec) {
+        match port {
+            Port::Outside => (self.delays[0], self.impairments.down) = (Some(delay), impairment),
+            Port::Inside => (self.delays[1], self.impairments.up) = (Some(delay), impairment),
+        }
+    }
+
+    /// Maximum lateness of releases, like [`Plan::lateness_limits`](qdelay_path::stack::Plan::lateness_limits); the step of a cell is its TTI.
     pub fn lateness_limits(&self) -> [Span; 2] {
         let down = match &self.bottleneck {
             Bottleneck::Link { link, .. } => step(&link.0),
@@ -93,12 +123,14 @@ fn path_nodes(topology: &Topology) -> PathNodes {
     };
     let entry = |all: &[NodeId]| all.last().copied().unwrap_or(topology.link);
     let up = topology.up;
+    let [down_impairment, up_impairment] = topology.impairments.map(|node| node.unwrap_or(topology.down));
     let [up_queue, up_link] = topology.uplinks.first().copied().unwrap_or([up, up]);
     PathNodes {
         entry: [entry(&topology.ack_entry), entry(&topology.data_entry)],
         exit: [topology.receivers, topology.senders],
         queue: [up_queue, topology.queue],
         link: [up_link, topology.link],
+        impairment: [up_impairment, down_impairment],
         delay: [up, topology.down],
         hops: topology.hops.clone(),
         roles: topology.places.iter().zip(&topology.is_back).map(role).collect(),

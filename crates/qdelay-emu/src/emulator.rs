@@ -17,15 +17,16 @@ pub use event::{Event, EventKind, EventLog, LoggedEvent, Tap};
 
 use crate::device::{Port, Received};
 use crate::frame::{self, Malformed};
-use crate::plan::{PathNodes, Plan, Role};
 use crate::plan_kind::PlanKind;
 use crate::pool::{Pool, Slot};
+use crate::resets::{Arrival, Connections, Reset};
 use meter::{Meter, handle};
 use qdelay_core::{DropReason, Time};
 use qdelay_path::stack::StackError;
+use qdelay_path::stack::{Adjustment, PathNodes, Plan, Role};
 use qdelay_path::{
-    AuditError, BuildError, BuildProblem, ByReason, Count, LinkModel, LinkUsage, NodeId, Observer, Path,
-    PathError,
+    AuditError, BuildError, BuildProblem, ByReason, Count, DelaySpec, ImpairmentSpec, LinkModel, LinkUsage,
+    NodeId, Observer, Path, PathError,
 };
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
@@ -64,6 +65,12 @@ pub struct PortMeasures {
     pub delivered: Count,
     /// Reads from the device that were not IP packets and never entered the path.
     pub malformed: u64,
+    /// Packets of connections that were reset, which did not enter the path.
+    pub reset: u64,
+    /// Packets of which an impairment changed a bit.
+    pub corrupted: u64,
+    /// Copies that an impairment made.
+    pub duplicated: u64,
     /// Time from arrival to dequeue.
     pub sojourn: DelayHistogram,
     /// Time from arrival to the end of transmission on the link.
@@ -113,14 +120,19 @@ pub struct Replaced {
     pub queue: [bool; 2],
     /// The link.
     pub link: [bool; 2],
-    /// Delay, jitter or loss.
+    /// Loss, corruption, reordering or duplication, or a cut.
+    pub impairment: [bool; 2],
+    /// Delay or jitter.
     pub delay: [bool; 2],
+    /// Whether packets are held in the queue.
+    pub hold: [bool; 2],
 }
 
 impl Replaced {
     /// True if any part has changed.
     pub fn is_any(&self) -> bool {
-        [self.queue, self.link, self.delay].into_iter().flatten().any(|changed| changed)
+        let Replaced { queue, link, impairment, delay, hold } = *self;
+        [queue, link, impairment, delay, hold].into_iter().flatten().any(|changed| changed)
     }
 }
 
@@ -131,10 +143,12 @@ pub struct Emulator<R = (), T = ()> {
     path: Path,
     meter: Meter<R, T>,
     /// The running plan.
-    plan: PlanKind,
+    pub(crate) plan: PlanKind,
     sequence: u32,
     held: u64,
     fault: Option<PathError>,
+    /// The connections that can be reset; `None` where no one may ask for it.
+    connections: Option<Box<Connections>>,
 }
 
 impl<R: Recorder> Emulator<R> {
@@ -157,7 +171,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         let (path, nodes) = plan.build()?;
         let has_stages = plan.as_link().is_none();
         let meter = Meter::new(pool, nodes, has_stages, recorder, tap);
-        Ok(Emulator { path, meter, plan, sequence: 0, held: 0, fault: None })
+        Ok(Emulator { path, meter, plan, sequence: 0, held: 0, fault: None, connections: None })
     }
 
     /// The running plan.
@@ -166,12 +180,12 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     }
 
     /// Replaces the parts of the running plan that differ from `plan`, at `now`, after all events that are due by then; the
-    /// other parts are not affected. No packet is lost or reordered: see [`Path::replace_queue`], [`Path::replace_link`] and
-    /// [`Path::replace_delay`]. A different seed replaces queues and delays too, because their random streams depend on the
+    /// other parts are not affected. No packet is lost or reordered: see [`Path::replace_queue`], [`Path::replace_link`],
+    /// [`Path::replace_impairment`], [`Path::replace_delay`] and [`Path::hold_queue`]. A different seed replaces queues and delays too, because their random streams depend on the
     /// seed. A time before that of the previous call is taken as the time of that call.
     ///
     /// # Errors
-    /// A loss that is not a probability, a link with a light load in place of another, or the running plan is not a link of two
+    /// An impairment that is not a probability, a link with a light load in place of another, or the running plan is not a link of two
     /// directions; nothing has changed.
     pub fn replace(&mut self, now: Time, plan: Plan) -> Result<Replaced, BuildError> {
         plan.check()?;
@@ -195,9 +209,17 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             let index = port.index();
             replaced.queue[index] = has_other_seed || !new.has_queue_of(&old);
             replaced.link[index] = new.link != old.link;
+            replaced.impairment[index] = has_other_seed || new.impairment != old.impairment;
             replaced.delay[index] = has_other_seed || new.delay_spec() != old.delay_spec();
-            let PathNodes { delay, link, queue, .. } = &self.meter.nodes;
-            let [delay, link, queue] = [delay, link, queue].map(|nodes| nodes[index]);
+            replaced.hold[index] = new.is_held != old.is_held;
+            let PathNodes { impairment, delay, link, queue, .. } = &self.meter.nodes;
+            let [impairment, delay, link, queue] = [impairment, delay, link, queue].map(|nodes| nodes[index]);
+            // Behind the link first, so that a packet that leaves because of the change meets what the change has made of it.
+            if replaced.impairment[index] {
+                let spec = new.impairment.clone();
+                let done = self.path.replace_impairment(now, impairment, spec, &mut any(&mut self.meter));
+                self.note(done);
+            }
             if replaced.delay[index] {
                 let spec = new.delay_spec();
                 let done = self.path.replace_delay(now, delay, spec, &mut any(&mut self.meter));
@@ -211,8 +233,44 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
                 let done = self.path.replace_queue(now, queue, new.qdisc, &mut any(&mut self.meter));
                 self.note(done);
             }
+            if replaced.hold[index] {
+                let done = self.path.hold_queue(now, queue, new.is_held, &mut any(&mut self.meter));
+                self.note(done);
+            }
         }
         Ok(replaced)
+    }
+
+    /// Applies `adjustment` at `now`, as [`Emulator::replace`] does. A scenario's path takes it too, where it has the parts.
+    ///
+    /// # Errors
+    /// The part that cannot be changed, and why; nothing has changed.
+    pub fn adjust(&mut self, now: Time, adjustment: &Adjustment) -> Result<Replaced, String> {
+        match &self.plan {
+            PlanKind::Link(plan) => {
+                let mut plan = (**plan).clone();
+                adjustment.apply(&mut plan);
+                self.replace(now, plan).map_err(|error| error.to_string())
+            }
+            PlanKind::Dumbbell(_) => self.adjust_dumbbell(now, adjustment),
+        }
+    }
+
+    /// Changes the path at `now`, not before the time of the previous call.
+    pub(crate) fn change(
+        &mut self,
+        now: Time,
+        change: impl FnOnce(&mut Path, Time, &mut &mut dyn Observer) -> Result<(), PathError>,
+    ) -> Result<(), String> {
+        let now = now.max(self.path.now());
+        change(&mut self.path, now, &mut any(&mut self.meter)).map_err(|error| error.to_string())
+    }
+
+    /// Keeps what is behind the link of packets from `port` for later changes.
+    pub(crate) fn keep_behind(&mut self, port: Port, delay: DelaySpec, impairment: ImpairmentSpec) {
+        if let PlanKind::Dumbbell(plan) = &mut self.plan {
+            plan.set_behind(port, delay, impairment);
+        }
     }
 
     fn note(&mut self, done: Result<(), PathError>) {
@@ -266,6 +324,9 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
                 return Err(malformed);
             }
         };
+        if self.connections.is_some() && self.is_reset(now, port, slot, header, bytes) {
+            return Ok(());
+        }
         self.meter.pool.set_header(slot, header, is_unsummed);
         let mut packet = frame.packet(handle(self.sequence, slot));
         if let PlanKind::Dumbbell(plan) = &self.plan {
@@ -281,6 +342,51 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             self.meter.pool.free_slot(slot);
         }
         Ok(())
+    }
+
+    /// Follows TCP connections from now on, so that they can be [reset](Emulator::reset).
+    pub fn follow_connections(&mut self) {
+        self.connections.get_or_insert_default();
+    }
+
+    /// Resets the TCP connections with the port `number` at either end, or all, at `now`; returns how many. The segments that end them are
+    /// released at once, to both sides, and belong to no direction's figures.
+    pub fn reset(&mut self, now: Time, number: Option<u16>) -> usize {
+        let now = now.max(self.path.now());
+        let Some(connections) = &mut self.connections else { return 0 };
+        let (count, resets) = connections.reset(number);
+        resets.iter().for_each(|reset| self.inject(now, reset));
+        count
+    }
+
+    /// Whether the packet in `slot` belongs to a connection that was reset: it is answered, and its slot is free again.
+    #[cold]
+    fn is_reset(&mut self, now: Time, port: Port, slot: Slot, header: u8, bytes: usize) -> bool {
+        let data = self.meter.pool.bytes(slot);
+        let data = data.get(..bytes).unwrap_or(data);
+        let Some(connections) = &mut self.connections else { return false };
+        let Arrival::Answered(answer) = connections.arrive(port, header, data) else { return false };
+        self.meter.measures[port.index()].reset += 1;
+        self.settle(slot);
+        if let Some(reset) = answer {
+            self.inject(now, &reset);
+        }
+        true
+    }
+
+    /// Releases a packet that was made here, if there is a slot for it.
+    fn inject(&mut self, now: Time, reset: &Reset) {
+        let Some(slot) = self.meter.pool.take_slot() else { return };
+        let buffer = self.meter.pool.bytes_mut(slot);
+        let Some(place) = buffer.get_mut(..reset.bytes.len()) else {
+            self.meter.pool.free_slot(slot);
+            return;
+        };
+        place.copy_from_slice(&reset.bytes);
+        let bytes = reset.bytes.len() as u32 - u32::from(reset.header);
+        let (port, header) = (reset.port, reset.header);
+        let release = Release { port, slot, bytes, header, is_unsummed: false, due: now };
+        self.meter.releases.push_back(release);
     }
 
     /// Counts a packet from `port` in `slot` as malformed at `now`; the slot is free again.

@@ -245,6 +245,24 @@ pub fn set_ce(data: &mut [u8]) -> bool {
     }
 }
 
+/// Changes one bit of the IP packet in `data`, behind its IP header, so that the checksum of its transport no longer holds; of a packet
+/// without anything behind it, one of its header. `draw` is given a number of bits and chooses one of them. A sum of 16-bit words that
+/// differs in one bit is another one, so that no change goes unseen; UDP over IPv4 without a checksum is the exception.
+#[cold]
+pub fn corrupt(data: &mut [u8], draw: impl FnOnce(u64) -> u64) {
+    let header = match data.first() {
+        Some(first) if first >> 4 == 4 => usize::from(first & 0x0f) * 4,
+        Some(_) => IPV6_HEADER,
+        None => return,
+    };
+    let start = if header < data.len() { header } else { 0 };
+    let Some(behind) = data.get_mut(start..) else { return };
+    let bit = draw(behind.len() as u64 * 8);
+    if let Some(byte) = behind.get_mut((bit / 8) as usize) {
+        *byte ^= 1 << (bit % 8);
+    }
+}
+
 /// The checksum after the word `before` was replaced by `after` (RFC 1624 equation 3).
 #[inline]
 fn mended(checksum: u16, before: u16, after: u16) -> u16 {
@@ -350,6 +368,34 @@ mod tests {
         assert_eq!(with(3, 19), Err(Malformed::HeaderLength));
         let longer: Vec<u8> = good.iter().copied().chain([7; 100]).collect();
         assert_eq!(parse(&longer), parse(&good), "trailing bytes are ignored");
+    }
+
+    /// Whatever bit is drawn, the checksum of a UDP datagram does not hold any more, and its IP header stays.
+    #[test]
+    fn every_corrupted_bit_breaks_the_checksum() {
+        for mut packet in [ipv4(17, 0, [1, 2, 3, 4]), ipv6(17, &[1, 2, 3, 4, 0, 8, 0, 0])] {
+            assert!(complete_checksum(&mut packet));
+            let header = if packet[0] >> 4 == 4 { IPV4_HEADER } else { IPV6_HEADER };
+            let (addresses, bits) = (if header == IPV4_HEADER { 12..20 } else { 8..40 }, 64);
+            for bit in 0..bits {
+                let mut other = packet.clone();
+                corrupt(&mut other, |most| {
+                    assert_eq!(most, bits);
+                    bit
+                });
+                assert_eq!(other[..header], packet[..header]);
+                // The length in the pseudo-header is that of the IP header, which is not changed.
+                let total =
+                    checksum::sum(&other[addresses.clone()]) + 17 + 8 + checksum::sum(&other[header..]);
+                assert_ne!(checksum::folded(total), 0xffff, "bit {bit}");
+            }
+        }
+        let mut bare = ipv4(6, 0, [0; 4])[..20].to_vec();
+        bare[3] = 20;
+        let before = bare.clone();
+        corrupt(&mut bare, |bits| bits - 1);
+        assert_ne!(bare, before);
+        corrupt(&mut [], |_| 0);
     }
 
     #[test]

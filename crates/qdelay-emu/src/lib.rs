@@ -2,11 +2,12 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`emulator`], [`plan`], [`dumbbell`], [`plan_kind`] | the path together with the bytes of its packets; plans of a two-way link and of a scenario's path |
+//! | [`emulator`], [`dumbbell`], [`plan_kind`] | the path together with the bytes of its packets; plans of a two-way link and of a scenario's path |
 //! | [`drive`], [`clock`], [`wait`] | the event loop, its clock, and how it waits |
 //! | [`device`], [`frame`], [`gso`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; super-packets; classes of packets; memory for packets |
 //! | [`link_setup`], [`netns`], [`dns`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link |
 //! | [`audit`], [`stall`], [`accuracy`] | verdict on a run's validity; accuracy of its delays |
+//! | [`resets`] | TCP connections that cross the link, and the segments that end them |
 //! | [`control`], [`snapshot`], [`metrics`], [`log`] | requests, samples, Prometheus metrics and logs for other threads |
 //!
 //! An [`emulator::Emulator`] opens no device and reads no clock, so it also runs in a program that has both:
@@ -16,17 +17,14 @@
 //! use qdelay_core::{Rate, Span, Time};
 //! use qdelay_emu::device::{Port, Received};
 //! use qdelay_emu::emulator::Emulator;
-//! use qdelay_emu::plan::{Direction, Plan};
+//! use qdelay_path::stack::{Direction, Plan};
 //! use qdelay_emu::pool::Pool;
 //! use qdelay_path::Line;
 //!
+//! let codel = AnyQdisc::parse("codel").expect("a discipline");
 //! let direction = Direction {
-//!     qdisc: AnyQdisc::parse("codel").expect("a discipline"),
-//!     link: Line::new(Rate::from_bps(8_000_000), 0).into(),
 //!     delay: Span::from_millis(5),
-//!     curve: None,
-//!     jitter: Span::ZERO,
-//!     loss: qdelay_path::LossModel::None,
+//!     ..Direction::new(codel, Line::new(Rate::from_bps(8_000_000), 0))
 //! };
 //! let plan = Plan { down: direction.clone(), up: direction, seed: 1 };
 //! let mut emulator = Emulator::new(plan, Pool::new(1500, 100), ()).expect("a path");
@@ -45,6 +43,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod accuracy;
+mod adjust;
 pub mod audit;
 pub mod classes;
 pub mod clock;
@@ -61,9 +60,9 @@ pub mod log;
 pub mod metrics;
 pub mod netns;
 pub mod packet_steering;
-pub mod plan;
 pub mod plan_kind;
 pub mod pool;
+pub mod resets;
 pub mod snapshot;
 pub mod stall;
 pub mod wait;

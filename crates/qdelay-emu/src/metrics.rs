@@ -8,11 +8,11 @@
 
 use crate::device::Port;
 use crate::emulator::{Event, EventKind, Tap};
-use crate::plan::{PathNodes, Role};
 use crate::plan_kind::PlanKind;
 use qdelay_core::dscp::CODEPOINTS;
 use qdelay_core::{DropReason, MarkReason, Span};
 use qdelay_path::stack::StackError;
+use qdelay_path::stack::{PathNodes, Role};
 use qdelay_path::{ByReason, Count};
 
 /// Upper bounds of the buckets of sojourn times in a [`DelayBuckets`], inclusive, in nanoseconds: 0.5 ms to 10 s.
@@ -277,7 +277,11 @@ impl Tap for Metrics {
                     counts.dropped_at_queue.add(packet);
                 }
             }
-            EventKind::Enqueued | EventKind::Dequeued | EventKind::Departed | EventKind::Split(_) => {}
+            EventKind::Enqueued
+            | EventKind::Dequeued
+            | EventKind::Departed
+            | EventKind::Corrupted
+            | EventKind::Split(_) => {}
         }
     }
 }

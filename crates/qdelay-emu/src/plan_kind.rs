@@ -1,10 +1,10 @@
 //! Plan of an emulator: a two-way link, or the path of a scenario.
 
 use crate::dumbbell::DumbbellPlan;
-use crate::plan::{PathNodes, Plan};
 use qdelay_core::Span;
 use qdelay_path::Path;
 use qdelay_path::stack::StackError;
+use qdelay_path::stack::{PathNodes, Plan};
 
 /// Plan of an emulator.
 #[derive(Clone, Debug)]

@@ -94,6 +94,18 @@ impl Pool {
         Some(Slot(slot))
     }
 
+    /// Takes a free slot, and copies the bytes and the header of `slot` into it; `None` while all are in use.
+    #[cold]
+    pub fn copy_slot(&mut self, slot: Slot) -> Option<Slot> {
+        let copy = self.take_slot()?;
+        let (header, is_unsummed) = (self.header(slot), self.is_unsummed(slot));
+        self.set_header(copy, header, is_unsummed);
+        // Slots of different chunks cannot be borrowed together; a copy of a packet is rare.
+        let bytes = self.bytes(slot).to_vec();
+        self.bytes_mut(copy).copy_from_slice(&bytes);
+        Some(copy)
+    }
+
     /// Frees `slot`. Returns `false` if it was not in use.
     #[inline]
     pub fn free_slot(&mut self, slot: Slot) -> bool {

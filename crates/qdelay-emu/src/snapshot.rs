@@ -30,13 +30,28 @@ pub struct DirectionSettings {
     /// A delay over time, as given on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_over_time: Option<String>,
-    /// Maximum additional delay in ms.
+    /// Maximum additional delay in ms; of a distribution around the delay its standard deviation.
     pub jitter_ms: f64,
+    /// A distribution of the jitter, as given on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_model: Option<String>,
     /// Probability of a loss behind the link, 0 to 1; the smallest one of a model.
     pub loss: f64,
     /// A model of loss, such as a probability over time, as given on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_model: Option<String>,
+    /// Reordered packets, as given on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<String>,
+    /// Duplicated packets, as given on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<String>,
+    /// Corrupted packets, as given on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<String>,
+    /// `drop` while every packet is dropped, `hold` while packets are held in the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
 }
 
 /// The settings of both directions.

@@ -8,9 +8,9 @@ use qdelay_emu::device::{Device, HEADER_MAX, Port};
 use qdelay_emu::drive::{BATCH, Driver};
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::frame::{Malformed, parse};
-use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_path::stack::Plan;
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 
 type Fake = Driver<FakeClock, FakeDevice>;

@@ -46,6 +46,7 @@ fn words(kind: EventKind) -> (&'static str, String) {
         EventKind::Split(split) => {
             ("split", format!("{} {}", split.air.as_nanos(), split.reassembly.as_nanos()))
         }
+        EventKind::Corrupted => ("corrupted", String::new()),
         EventKind::Delivered => ("delivered", String::new()),
     }
 }
@@ -100,8 +101,8 @@ fn plans() -> Vec<(String, PlanKind)> {
         }
     }
     let mut rough = plan("fq_codel", "line:7mbit", 20);
-    rough.down.jitter = Span::from_millis(8);
-    rough.up.loss = qdelay_path::LossModel::Random(0.1);
+    rough.down.jitter = Span::from_millis(8).into();
+    rough.up.impairment.loss = qdelay_path::LossModel::Random(0.1);
     plans.push(("fq_codel line:7mbit with jitter and loss".to_string(), rough.into()));
     for law in ["vanilla", "dynrlc", "drql", "5g-bdp", "e5g-bdp"] {
         for (mode, rlc) in [("um", RlcSetting::lte_um()), ("am", RlcSetting::lte_am())] {

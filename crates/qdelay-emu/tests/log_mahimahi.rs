@@ -6,9 +6,9 @@ use qdelay_core::{Span, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, EventLog, Tap};
 use qdelay_emu::log::{Layout, LogSummary, MahimahiLog, MahimahiOptions};
-use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::pool::Pool;
 use qdelay_path::TraceLink;
+use qdelay_path::stack::{Direction, Plan};
 use qdelay_trace::ScheduleBuilder;
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -269,8 +269,8 @@ fn log_sums_equal_event_sums() {
     let steps = direction("bode:target=20ms", "steps:0s@6mbit+1s@600kbit:repeat=2s:overhead=4", 3);
     let shaper = direction("codel", "8mbit:overhead=14", 3);
     let lossy = Direction {
-        loss: qdelay_path::LossModel::Random(0.2),
-        jitter: Span::from_millis(4),
+        impairment: qdelay_path::ImpairmentSpec { loss: 0.2.into(), ..Default::default() },
+        jitter: Span::from_millis(4).into(),
         ..trace("codel", &schedule)
     };
     let line = direction("taildrop:limit=20", "line:5mbit", 3);

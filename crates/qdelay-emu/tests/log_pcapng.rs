@@ -5,8 +5,8 @@ use qdelay_core::{Ecn, Time};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog};
 use qdelay_emu::log::{Layout, PcapngLog, PcapngOptions};
-use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::pool::Pool;
+use qdelay_path::stack::{Direction, Plan};
 use qdelay_testing::{Need, skip};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ fn temporary(name: &str) -> PathBuf {
 fn plan() -> Plan {
     Plan {
         down: Direction {
-            loss: qdelay_path::LossModel::Random(0.05),
+            impairment: qdelay_path::ImpairmentSpec { loss: 0.05.into(), ..Default::default() },
             ..direction("bode:target=20ms", "trace:3", 5)
         },
         up: direction("codel:ecn=on", "line:6mbit", 5),
@@ -168,7 +168,7 @@ fn every_packet_is_captured_on_arrival_and_departure() {
     let end = began + 1_500_000_000;
     assert_eq!(read.statistics, [(0, end, 0), (1, end, 0)]);
     let (path_nodes, nodes) = plan().build().unwrap();
-    let down: Vec<_> = path_nodes.nodes().take(4).collect();
+    let down: Vec<_> = path_nodes.nodes().take(5).collect();
     let mut expected = Vec::new();
     let (mut drops, mut marks) = (0, 0);
     for event in &log.events {
@@ -195,14 +195,14 @@ fn every_packet_is_captured_on_arrival_and_departure() {
             comment,
         });
     }
-    assert_eq!(nodes.exit[0], down[3]);
+    assert_eq!(nodes.exit[0], down[4]);
     assert!(drops > 20 && marks > 10, "{drops} dropped, {marks} marked");
     for (got, expected) in read.packets.iter().zip(&expected) {
         assert_eq!(got, expected);
     }
     assert_eq!(read.packets.len(), expected.len());
     let comments: Vec<&str> = read.packets.iter().filter_map(|packet| packet.comment.as_deref()).collect();
-    for comment in ["dropped by down: sojourn_bound", "dropped by down-delay: loss", "dropped by up: codel"] {
+    for comment in ["dropped by down: sojourn_bound", "dropped by down-impairment: loss", "dropped by up: codel"] {
         assert!(comments.contains(&comment), "{comment}");
     }
 }

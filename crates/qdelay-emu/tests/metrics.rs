@@ -11,9 +11,9 @@ use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, Event, EventKind, EventLog, LoggedEvent, Tap};
 use qdelay_emu::metrics::{Metrics, SOJOURN_BOUNDS_NANOS};
-use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::snapshot::{Amount, DirectionSnapshot, LinkSettings, Sample, Snapshot};
+use qdelay_path::stack::Plan;
 use qdelay_path::{LossModel, NodeId};
 use qdelay_testing::allocations;
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ impl Oracle {
                     queued = -1;
                 }
                 EventKind::Departed => add(&mut oracle.sent),
-                EventKind::Split(_) => {}
+                EventKind::Corrupted | EventKind::Split(_) => {}
                 EventKind::Delivered => add(&mut oracle.delivered),
                 EventKind::Dropped(reason) => {
                     add(oracle.drops.entry(reason.name().to_string()).or_default());
@@ -143,7 +143,8 @@ fn snapshots_count_what_the_log_counts() {
         for text in ["line:12mbit", "trace:3"] {
             let what = format!("{} {text}", component.name);
             let mut plan = plan(component.name, text, 5);
-            (plan.down.loss, plan.up.loss) = (LossModel::Random(0.03), LossModel::Random(0.2));
+            (plan.down.impairment.loss, plan.up.impairment.loss) =
+                (LossModel::Random(0.03), LossModel::Random(0.2));
             let mut driver = link(plan, case as u64);
             let mut random = Random::derive(case as u64, "looks", "times");
             let (mut now, mut before, mut seen) = (0, None::<Sample>, 0);
@@ -255,7 +256,7 @@ fn the_metrics_tap_allocates_nothing() {
     }
     assert_eq!(allocations(), before);
     assert_eq!(metrics.port(Port::Inside).sojourn().count(), 100_000);
-    assert_eq!(path.nodes().count(), 8);
+    assert_eq!(path.nodes().count(), 10);
 }
 
 /// Another thread sends requests while this one carries packets: samples, a replacement, a stop, and a request after the end.
@@ -272,7 +273,7 @@ fn requests_of_other_threads_are_answered() {
         let replaced = other.replace(plan("codel", "1mbit", 0), settings.clone()).unwrap();
         assert!(replaced.unwrap().is_any());
         let mut wrong = plan("codel", "1mbit", 0);
-        wrong.down.loss = LossModel::Random(2.0);
+        wrong.down.impairment.loss = LossModel::Random(2.0);
         assert!(other.replace(wrong, LinkSettings::default()).unwrap().is_err());
         let second = sampler.snapshot().unwrap();
         assert_eq!((first.reloads, second.reloads), (0, 1));

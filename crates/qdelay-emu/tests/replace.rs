@@ -10,8 +10,8 @@ use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog, Replaced};
 use qdelay_emu::frame;
-use qdelay_emu::plan::Plan;
 use qdelay_emu::pool::Pool;
+use qdelay_path::stack::Plan;
 
 const END_MS: u64 = 1500;
 
@@ -36,8 +36,10 @@ fn random_plan(random: &mut Random) -> Plan {
         ["line:7mbit", "htb:9mbit:overhead=14", "trace:3", "steps:0s@9mbit+100ms@0+130ms@2mbit:repeat=200ms"];
     let mut half = || {
         let mut half = direction(&pick(&qdiscs), &pick(&links), pick(&["0", "5", "40"]).parse().unwrap());
-        half.jitter = Span::from_millis(pick(&["0", "0", "9"]).parse().unwrap());
-        half.loss = qdelay_path::LossModel::Random(pick(&["0", "0", "0.05"]).parse().unwrap());
+        half.jitter = Span::from_millis(pick(&["0", "0", "9"]).parse().unwrap()).into();
+        half.impairment.loss = pick(&["0", "0", "0.05"]).parse::<f64>().unwrap().into();
+        half.impairment.is_cut = pick(&["", "", "", "cut"]) == "cut";
+        half.is_held = pick(&["", "", "", "held"]) == "held";
         half
     };
     Plan { down: half(), up: half(), seed: 7 }
@@ -102,21 +104,22 @@ fn reference(journal: &[Entry], end: Time) -> EventLog {
                 for (name, new, old) in [("down", &plan.down, &now_runs.down), ("up", &plan.up, &now_runs.up)]
                 {
                     let node = |what: &str| path.node(&format!("{name}{what}")).unwrap();
-                    let [queue, link, delay] = ["", "-link", "-delay"].map(node);
-                    if (new.delay, new.jitter, &new.loss) != (old.delay, old.jitter, &old.loss) {
-                        let spec = qdelay_path::DelaySpec {
-                            span: new.delay,
-                            jitter: new.jitter,
-                            loss: new.loss.clone(),
-                            curve: None,
-                        };
-                        path.replace_delay(*time, delay, spec, &mut log).unwrap();
+                    let [queue, link, impairment, delay] = ["", "-link", "-impairment", "-delay"].map(node);
+                    if new.impairment != old.impairment {
+                        let spec = new.impairment.clone();
+                        path.replace_impairment(*time, impairment, spec, &mut log).unwrap();
+                    }
+                    if new.delay_spec() != old.delay_spec() {
+                        path.replace_delay(*time, delay, new.delay_spec(), &mut log).unwrap();
                     }
                     if format!("{:?}", new.link) != format!("{:?}", old.link) {
                         path.replace_link(*time, link, new.link.clone(), &mut log).unwrap();
                     }
                     if format!("{:?}", new.qdisc) != format!("{:?}", old.qdisc) {
                         path.replace_queue(*time, queue, new.qdisc.clone(), &mut log).unwrap();
+                    }
+                    if new.is_held != old.is_held {
+                        path.hold_queue(*time, queue, new.is_held, &mut log).unwrap();
                     }
                 }
                 now_runs = (**plan).clone();
@@ -204,16 +207,19 @@ fn only_differing_parts_are_replaced() {
     assert_eq!(queue, Replaced { queue: down, ..Replaced::default() });
     assert!(queue.is_any());
     other.up.link = direction("bode", "line:10mbit:overhead=1", 5).link;
-    other.up.jitter = Span::from_millis(1);
+    other.up.jitter = Span::from_millis(1).into();
     let done = emulator.replace(us(7), other.clone()).unwrap();
     assert_eq!(done, Replaced { link: up, delay: up, ..Replaced::default() });
     assert_eq!(format!("{:?}", emulator.plan().as_link().unwrap()), format!("{other:?}"));
     other.seed += 1;
     let done = emulator.replace(us(8), other.clone()).unwrap();
-    assert_eq!(done, Replaced { queue: [true; 2], link: [false; 2], delay: [true; 2] });
-    for (loss, node) in [(1.5, "up-delay"), (f64::NAN, "up-delay")] {
+    assert_eq!(
+        done,
+        Replaced { queue: [true; 2], impairment: [true; 2], delay: [true; 2], ..Replaced::default() }
+    );
+    for (loss, node) in [(1.5, "up-impairment"), (f64::NAN, "up-impairment")] {
         let mut wrong = first.clone();
-        wrong.up.loss = qdelay_path::LossModel::Random(loss);
+        wrong.up.impairment.loss = loss.into();
         assert_eq!(emulator.replace(us(9), wrong).unwrap_err().node, node);
     }
     assert_eq!(

@@ -14,9 +14,9 @@ use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, EventKind, EventLog, LoggedEvent};
 use qdelay_emu::frame;
-use qdelay_emu::plan::Plan;
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
+use qdelay_path::stack::Plan;
 use qdelay_path::stack::{Dumbbell, FlowKey};
 use qdelay_ran::rlc::RlcSetting;
 use std::collections::BTreeMap;
@@ -88,7 +88,8 @@ fn reference(plan: &PlanKind, journal: &[Read], end: Time) -> EventLog {
                 uplink: plan.uplink.as_ref(),
                 base_rtt: plan.base_rtt,
                 rtt_curve: plan.rtt_curve.as_ref(),
-                jitter: plan.jitter,
+                jitter: &plan.jitter,
+                uplink_jitter: &plan.uplink_jitter,
                 impairments: &plan.impairments,
                 flows: &plan.ways,
                 key: FlowKey::Flow,
@@ -242,8 +243,8 @@ fn decisions_are_equal_over_steps_with_outages() {
 #[test]
 fn decisions_are_equal_with_jitter_and_loss() {
     let mut plan = plan("fq_codel", "line:7mbit", 20);
-    plan.down.jitter = Span::from_millis(8);
-    plan.up.loss = qdelay_path::LossModel::Random(0.1);
+    plan.down.jitter = Span::from_millis(8).into();
+    plan.up.impairment.loss = qdelay_path::LossModel::Random(0.1);
     for (seed, steps) in [Steps::Exact, Steps::Coarse(31_000), Steps::Random].into_iter().enumerate() {
         compare(plan.clone(), steps, seed as u64, "jitter and loss");
     }

@@ -1,18 +1,16 @@
 //! Configuration of a gateway, read from a file.
 
 use super::document::{BYTES_MAX, Tables};
-use super::keys::{self, DirectionKeys, File as Named, Listen, Mode, Owner};
+use super::keys::{self, File as Named, Listen, Mode, Owner};
 use qdelay_config::{AnySetting, Fault, Setting};
 use qdelay_core::component::Registry;
-use qdelay_core::qdisc::{self, AnyQdisc};
-use qdelay_emu::plan::{Direction, Plan};
-use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
+use qdelay_emu::snapshot::LinkSettings;
 use qdelay_emu::wait::WaitOptions;
+use qdelay_path::stack::Plan;
 use qdelay_study::files;
 use qdelay_study::traces::Library;
-use qdelay_study::traces::delay::Extent;
-use qdelay_study::traces::loss::LinkLoss;
 use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::live::settings;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -138,24 +136,10 @@ impl Config {
     }
     /// The settings of the link, for snapshots.
     pub fn settings(&self) -> LinkSettings {
-        let of = |written: [&str; 2], delay: &str, loss: &LinkLoss, direction: &Direction| {
-            let [link, qdisc] = written.map(str::to_string);
-            DirectionSettings {
-                link,
-                qdisc,
-                delay_ms: direction.least_delay().as_millis_f64(),
-                delay_over_time: direction.curve.as_ref().map(|_| delay.to_string()),
-                jitter_ms: direction.jitter.as_millis_f64(),
-                loss: direction.loss.least(),
-                loss_model: loss.model(),
-            }
-        };
-        let [down, up] = self.written();
-        let [down_delay, up_delay] = [self.tables.down.delay.text(), self.tables.up.delay.text()];
-        let [down_loss, up_loss] = [self.tables.down.loss.value(), self.tables.up.loss.value()];
+        let Tables { down, up, .. } = &self.tables;
         LinkSettings {
-            down: of(down, down_delay, down_loss, &self.plan.down),
-            up: of(up, up_delay, up_loss, &self.plan.up),
+            down: settings::of_direction(down.keys(), &self.plan.down),
+            up: settings::of_direction(up.keys(), &self.plan.up),
         }
     }
     /// Summary of the configuration in one line.
@@ -219,26 +203,6 @@ fn check(tables: &Tables) -> Result<(), Fault> {
     Ok(())
 }
 
-impl DirectionKeys<'_> {
-    /// Builds the direction that the keys describe.
-    fn direction(self, library: &Library, registry: &Registry) -> Result<Direction, Fault> {
-        let link = library.link_or_trace(self.link.text(), self.repeat.get());
-        let qdisc = registry.parse(qdisc::COMPONENTS, self.qdisc.text());
-        let delay =
-            library.delay(self.delay.value(), Extent::OneWay).map_err(|message| self.delay.fault(message))?;
-        Ok(Direction {
-            link: link.map_err(|error| self.link.fault(error))?,
-            qdisc: qdisc
-                .and_then(|arguments| AnyQdisc::build(&arguments))
-                .map_err(|error| self.qdisc.fault(error))?,
-            delay: delay.constant(),
-            curve: delay.curve.map(Box::new),
-            jitter: self.jitter.get(),
-            loss: library.loss(self.loss.value().loss()).map_err(|message| self.loss.fault(message))?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,10 +238,13 @@ mod tests {
         assert_eq!((config.mtu(), config.tables.gateway.hold.get(), config.plan.seed), (9000, 16, 7));
         assert_eq!(config.wait(), WaitOptions { realtime: true, spin: Some(Span::from_micros(20)) });
         assert_eq!(
-            (config.plan.down.delay, config.plan.down.jitter),
-            (Span::from_millis(5), Span::from_millis(1))
+            (config.plan.down.delay, config.plan.down.jitter.clone()),
+            (Span::from_millis(5), Span::from_millis(1).into())
         );
-        assert_eq!((&config.plan.down.loss, config.plan.up.loss.least()), (&LossModel::Random(0.01), 1.0));
+        assert_eq!(
+            (&config.plan.down.impairment.loss, config.plan.up.impairment.loss.least()),
+            (&LossModel::Random(0.01), 1.0)
+        );
         assert_eq!((config.user(), config.listen()), (Some("nobody"), Some("[::1]:9469".parse().unwrap())));
         let control = ControlSocket { path: "/run/q/s".into(), mode: 0o660, group: Some("adm".to_string()) };
         assert_eq!(

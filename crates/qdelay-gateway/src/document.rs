@@ -1,8 +1,9 @@
 //! A gateway's configuration as written: its tables, each key with its line.
 
-use super::keys::{Control, Down, Gateway, Log, Metrics, TABLES, Up, require};
+use super::keys::{Control, Gateway, Log, Metrics, TABLES, require};
 use qdelay_config::value::wrong_type;
 use qdelay_config::{AnySetting, Entry, Fault, Settings, document};
+use qdelay_study::link_keys::{Down, Up};
 
 /// Maximum size of the file, in bytes.
 pub const BYTES_MAX: u64 = 1_000_000;

@@ -4,8 +4,7 @@ use qdelay_config::value::wrong_type;
 use qdelay_config::{Accept, AnySetting as _, Fault, Node, Setting, Settings, Table, key, table};
 use qdelay_core::Span;
 use qdelay_core::component::Parameter;
-use qdelay_study::traces::delay::Delay;
-use qdelay_study::traces::loss::LinkLoss;
+use qdelay_study::link_keys::{Down, Up};
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 
@@ -45,10 +44,6 @@ texts! {
         // The kernel accepts these names (`dev_valid_name`).
         (text.len() < 16 && !matches!(text, "." | "..") && !text.contains(['/', ':', ' '])).then_some(())
     };
-    /// A link or a trace; the caller builds it with the trace library.
-    Link(()), "a rate, a link or a trace in quotes, such as \"10mbit\"", |_| Some(());
-    /// A queue discipline; the caller builds it for its direction.
-    Qdisc(()), "a queue discipline in quotes, such as \"codel\"", |_| Some(());
     /// An address and a port.
     Listen(SocketAddr), "an address and a port in quotes, such as \"127.0.0.1:9469\"", |text| {
         text.parse::<SocketAddr>().ok().filter(|address| address.port() != 0)
@@ -79,56 +74,6 @@ table! {
             .within("0s", "10ms").fixed();
         user: Option<Owner> = key("", "User to run as once interfaces, sockets and files are open.").fixed();
     }
-}
-
-/// Declares the tables of both directions, which have the same keys, and a view of the keys of either direction.
-macro_rules! directions {
-    ($keys:tt $($(#[$doc:meta])* $table:ident, $change:ident = $name:literal, $about:literal;)*) => {
-        directions!(@view $keys);
-        $(directions!(@table $(#[$doc])* $table, $change = $name, $about, $keys);)*
-    };
-    (@view { $($field:ident: $type:ty = $declared:expr;)* }) => {
-        /// Keys of a direction.
-        #[derive(Clone, Copy, Debug)]
-        #[allow(missing_docs, reason = "each key is declared with a sentence")]
-        pub struct DirectionKeys<'a> {
-            $(pub $field: &'a Setting<$type>,)*
-        }
-    };
-    (@table $(#[$doc:meta])* $table:ident, $change:ident = $name:literal, $about:literal, {
-        $($field:ident: $type:ty = $declared:expr;)*
-    }) => {
-        table! {
-            $(#[$doc])*
-            pub struct $table, $change = $name, $about {
-                $($field: $type = $declared;)*
-            }
-        }
-
-        impl $table {
-            /// Keys of this direction.
-            pub const fn keys(&self) -> DirectionKeys<'_> {
-                let $table { $($field,)* } = self;
-                DirectionKeys { $($field,)* }
-            }
-        }
-    };
-}
-
-directions! {
-    {
-        link: Link = key("infinite", "Rate, link of 'qdelay list link', or trace.");
-        repeat: bool = key("on", "Start a trace over at its end; false: play it once.");
-        qdisc: Qdisc = key("taildrop", "Queue discipline in front of the link.");
-        delay: Delay = key("0s", "Delay of each packet behind the link; or a delay over time, such as steps:0s@20ms+5s@60ms or trace:FILE.").within("0s", "60s");
-        jitter: Span = key("0s", "Maximum additional delay, drawn for each packet; packets keep their order.")
-            .within("0s", "60s");
-        loss: LinkLoss = key("0", "Probability that a packet is lost behind the link; or a model, such as steps:0s@0%+5s@2% or trace:FILE.").within("0", "1");
-    }
-    /// Direction from outside to inside.
-    Down, DownChange = "down", "downloads of the devices";
-    /// Direction from inside to outside.
-    Up, UpChange = "up", "uploads of the devices";
 }
 
 table! {

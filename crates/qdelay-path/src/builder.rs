@@ -438,11 +438,6 @@ impl<Q> PathBuilder<Q> {
             if matches!(spec, NodeSpec::Gate(_) | NodeSpec::Link(_)) || spec.is_cell() {
                 self.check_inputs(name, matches!(spec, NodeSpec::Link(_)), place)?;
             }
-            if let NodeSpec::Delay(delay) = spec
-                && !delay.is_possible()
-            {
-                return fail(name, BuildProblem::Loss);
-            }
             // The reporter of F1-U counts the packets of one bearer, so no other packet may come into the queue behind it.
             if let NodeSpec::F1 { setting, .. } = spec {
                 let queue = &places[place.outputs[0].index()];
@@ -546,8 +541,18 @@ fn role<Q: Qdisc>(
             let random = Random::derive(seed, name, "qdisc");
             let (has_timer, deadline) = (qdisc.has_timer(), qdisc.next_deadline());
             let place = at_puller;
-            let (retiring, entry) = (None, None);
-            Role::Queue(Queue { qdisc, random, puller: next, place, has_timer, deadline, retiring, entry })
+            let (retiring, entry, is_held) = (None, None, false);
+            Role::Queue(Queue {
+                qdisc,
+                random,
+                puller: next,
+                place,
+                has_timer,
+                is_held,
+                deadline,
+                retiring,
+                entry,
+            })
         }
         NodeSpec::Gate(law) => Role::Gate(Box::new(Gate::new(law, inputs, next, place.before_link))),
         NodeSpec::Cell(setting) => {

@@ -75,9 +75,10 @@ pub use builder::{NodeSpec, PathBuilder};
 pub use classifier::{Key, Rules};
 pub use counters::{AuditError, ByReason, Count, Counters, LinkUsage, drop_reasons, mark_reasons};
 pub use delay::curve::{CURVES, REORDER};
-pub use delay::{Curve, DelaySpec};
+pub use delay::jitter::{JITTERS, Jitter, KEYS as JITTER_KEYS, Shape as JitterShape, Variant};
+pub use delay::{Curve, DelaySpec, Part};
 pub use f1::{F1_COMPONENTS, F1Setting, F1Spec};
-pub use impairment::{ImpairmentSpec, Impairments, LOSSES, LossModel, is_percentage};
+pub use impairment::{CORRUPTED, CUT, ImpairmentSpec, Impairments, LOSSES, LossModel, is_percentage};
 pub use inputs::PullOrder;
 pub use light::{LightLoad, LightSpec};
 pub use link::{

@@ -227,8 +227,10 @@ pub(crate) struct Queue<Q> {
     pub(crate) puller: NodeId,
     /// Index among the puller's inputs: at a cell, the bearer.
     pub(crate) place: u32,
-    /// Whether the discipline ever has a deadline, packets are discarded, or other disciplines are to be served before it.
+    /// Whether the discipline ever has a deadline, packets are discarded, other disciplines are to be served before it, or it is held.
     pub(crate) has_timer: bool,
+    /// Whether its packets wait, whatever its puller has to offer.
+    pub(crate) is_held: bool,
     /// The deadline, as it was set.
     pub(crate) deadline: Time,
     /// Disciplines that were replaced and still hold packets.

@@ -33,6 +33,12 @@ pub trait Observer {
     /// The queue `node` marked `packet`, which goes on.
     #[inline]
     fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {}
+    /// The impairment `node` corrupts `packet`. Returns whether the host has changed its bytes and it goes on; false, as here, where the host
+    /// has none, so that the packet is dropped.
+    #[inline]
+    fn corrupted(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        false
+    }
     /// The impairment `node` wants to make a copy of `packet`. Returns the handle of the copy, which has an end of its own as any
     /// packet that enters; `None` where the host makes none, as it is here, so that there is no copy.
     #[inline]
@@ -114,6 +120,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.marked(now, node, packet, reason);
     }
     #[inline]
+    fn corrupted(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        let (first, second) = (self.0.corrupted(now, node, packet), self.1.corrupted(now, node, packet));
+        first || second
+    }
+    #[inline]
     fn duplicated(&mut self, now: Time, node: NodeId, packet: &Packet) -> Option<u64> {
         let (first, second) = (self.0.duplicated(now, node, packet), self.1.duplicated(now, node, packet));
         first.or(second)
@@ -158,6 +169,10 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     #[inline]
     fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
         (**self).marked(now, node, packet, reason);
+    }
+    #[inline]
+    fn corrupted(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        (**self).corrupted(now, node, packet)
     }
     #[inline]
     fn duplicated(&mut self, now: Time, node: NodeId, packet: &Packet) -> Option<u64> {

@@ -112,14 +112,11 @@ fn build(ways: &[Vec<Stage>], shared: bool, declared_backwards: bool) -> Result<
             match stage {
                 Stage::Delay { us, jitter_us, loss } => {
                     let span = Span::from_micros(*us);
-                    let spec = DelaySpec {
-                        span,
-                        jitter: Span::from_micros(*jitter_us),
-                        loss: LossModel::Random(*loss),
-                        curve: None,
-                    };
+                    let spec = DelaySpec::constant(span).with_jitter(Span::from_micros(*jitter_us));
+                    let loss = ImpairmentSpec { loss: LossModel::Random(*loss), ..ImpairmentSpec::default() };
+                    nodes.push((name("loss"), NodeSpec::Impairment(loss)));
                     nodes.push((name("delay"), NodeSpec::Delay(spec)));
-                    names.push(name("delay"));
+                    names.extend([name("delay"), name("loss")]);
                 }
                 Stage::Queued { discipline, taker } => {
                     nodes.push((name("queue"), queue(discipline)));

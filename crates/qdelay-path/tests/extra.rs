@@ -4,7 +4,7 @@ use crate::common::{Log, drain, packet};
 use qdelay_core::component::Arguments;
 use qdelay_core::{Packet, Random, Rate, Span, Time, qdisc};
 use qdelay_path::stack::{Bottleneck, Dumbbell, FlowKey, FlowWay};
-use qdelay_path::{Curve, Impairments, Line};
+use qdelay_path::{Curve, Impairments, Jitter, Line};
 use qdelay_trace::{DelayStep, DelaySteps};
 
 /// Steps of a delay in us, which start over after a period.
@@ -71,7 +71,8 @@ fn acknowledgements_take_the_rest_of_the_round_trip_and_their_flow_s_own() {
             uplink: None,
             rtt_curve: base_moves.then_some(&curve),
             base_rtt: Span::from_millis(10),
-            jitter: Span::ZERO,
+            jitter: &Jitter::NONE,
+            uplink_jitter: &Jitter::NONE,
             impairments: &Impairments::default(),
             flows: &flows,
             key: FlowKey::Flow,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use qdelay_core::component::Arguments;
 use qdelay_core::{DropReason, Packet, Rate, Span, Time, qdisc};
 use qdelay_path::stack::{Bottleneck, Dumbbell, FlowKey, FlowWay, HopSpec, LinkSpec, Topology};
-use qdelay_path::{Impairments, Line, NodeId};
+use qdelay_path::{Impairments, Jitter, Line, NodeId};
 
 fn discipline(text: &str) -> Arguments {
     Arguments::parse(qdisc::COMPONENTS, text).unwrap()
@@ -33,7 +33,8 @@ fn build(hops: &[HopSpec], flows: &[FlowWay], key: FlowKey) -> Topology {
         uplink: None,
         rtt_curve: None,
         base_rtt: Span::from_millis(10),
-        jitter: Span::ZERO,
+        jitter: &Jitter::NONE,
+        uplink_jitter: &Jitter::NONE,
         impairments: &Impairments::default(),
         flows,
         key,

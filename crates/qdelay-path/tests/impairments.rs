@@ -17,6 +17,9 @@ impl Observer for Copying {
     fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.0.dropped(now, node, packet, reason);
     }
+    fn corrupted(&mut self, _: Time, _: NodeId, packet: &Packet) -> bool {
+        packet.handle % 2 == 0
+    }
     fn duplicated(&mut self, _: Time, _: NodeId, packet: &Packet) -> Option<u64> {
         Some(packet.handle | COPY)
     }
@@ -205,29 +208,6 @@ fn steps_lose_what_a_walk_over_them_loses() {
     assert!(checked > 20_000, "{checked}");
 }
 
-/// The node of `qdelay link` and gateways.
-#[test]
-fn a_delay_loses_what_an_impairment_loses() {
-    for text in ["10%", "gilbert-elliott:p=5%:r=20%", "steps:0s@0%+50ms@30%:repeat=90ms"] {
-        let model = LossModel::build(&LossModel::parse(text).unwrap()).unwrap();
-        let spec = DelaySpec { loss: model.clone(), ..DelaySpec::constant(Span::from_millis(3)) };
-        let mut path = PathBuilder::<qdelay_core::qdisc::AnyQdisc>::new()
-            .node("impairment", NodeSpec::Delay(spec))
-            .node("exit", NodeSpec::Exit)
-            .chain(&["impairment", "exit"])
-            .build(4)
-            .unwrap();
-        let (entry, mut log) = (path.node("impairment").unwrap(), Log::default());
-        for handle in 0..3000 {
-            path.ingress(Time::from_nanos(100_000 * handle), entry, packet(handle, 1000), &mut log).unwrap();
-        }
-        drain(&mut path, Time::NEVER, &mut log);
-        let mut lost = vec![true; 3000];
-        log.delivered().iter().for_each(|(_, handle)| lost[*handle as usize] = false);
-        assert_eq!(lost, losses(model, 4, 3000), "{text}");
-    }
-}
-
 /// The draws of a constant are those of a plain percentage.
 #[test]
 fn steps_of_one_probability_are_a_percentage() {
@@ -241,11 +221,77 @@ fn steps_of_one_probability_are_a_percentage() {
     assert!(!model("steps:0s@0%+1s@0%").is_lossy() && model("steps:0s@0%+1s@0.1%").is_lossy());
 }
 
+/// The share of losses is the probability with every correlation, and the mean length of a burst follows from both; a slow model walks
+/// the two states with the same draws.
+#[test]
+fn correlated_losses_keep_their_share() {
+    for (text, probability, rho) in [("5%:correlation=25%", 0.05, 0.25), ("20%:correlation=80%", 0.2, 0.8)] {
+        let model = LossModel::build(&LossModel::parse(text).unwrap()).unwrap();
+        let found = losses(model.clone(), 3, 400_000);
+        let (share, burst) = measured(&found);
+        // The error of a share of dependent draws: (1 + rho) / (1 - rho) times the variance of independent ones.
+        let error: f64 = probability * (1.0 - probability) / 400_000.0 * (1.0 + rho) / (1.0 - rho);
+        assert!((share - probability).abs() < 5.0 * error.sqrt(), "{text}: {share}");
+        let expected = 1.0 / ((1.0 - rho) * (1.0 - probability));
+        assert!((burst / expected - 1.0).abs() < 0.02, "{text}: {burst} for {expected}");
+        let mut draws = Random::derive(3, "impairment", "loss");
+        let mut before: Option<bool> = None;
+        for lost in &found[..3000] {
+            let chance = match before {
+                None => probability,
+                Some(before) => rho * f64::from(u8::from(before)) + (1.0 - rho) * probability,
+            };
+            let expected = draws.unit() < chance;
+            assert_eq!(*lost, expected);
+            before = Some(expected);
+        }
+    }
+}
+
+/// In netem a correlation moves the draws towards their mean, so that fewer are below a small probability.
+#[test]
+fn correlated_losses_of_netem_are_fewer() {
+    let model = |text: &str| LossModel::build(&LossModel::parse(text).unwrap()).unwrap();
+    let found = losses(model("random:5%:correlation=50%:variant=netem"), 3, 200_000);
+    let mut draws = Random::derive(3, "impairment", "loss");
+    let mut last = None;
+    let expected: Vec<bool> = (0..200_000)
+        .map(|_| {
+            let fresh = draws.unit();
+            let mixed = 0.5 * fresh + 0.5 * last.unwrap_or(fresh);
+            last = Some(mixed);
+            mixed < 0.05
+        })
+        .collect();
+    assert_eq!(found, expected);
+    let (share, _) = measured(&found);
+    assert!(share < 0.02, "{share}");
+}
+
+/// The host that has the bytes of a packet corrupts it; without, it is dropped with a reason of its own.
+#[test]
+fn corrupted_packets_are_changed_or_dropped() {
+    let spec = ImpairmentSpec { corrupt: LossModel::Random(0.5), ..ImpairmentSpec::default() };
+    let (_, log) = send(spec, 3, 2000);
+    let mut dropped = 0;
+    for event in &log.events {
+        if let Event::Dropped { handle, reason, .. } = event {
+            assert_eq!((*reason, handle % 2), (CORRUPTED, 1));
+            dropped += 1;
+        }
+    }
+    assert!(dropped > 400 && log.delivered().len() == 2000 - dropped, "{dropped}");
+    assert!(log.delivered().iter().all(|(time, handle)| time - handle * 100_000 == 3_000_000), "no delay");
+}
+
 /// With packets every 100 us, one that stays a millisecond is overtaken by nine, and the tenth is behind it.
 #[test]
 fn late_packets_are_overtaken() {
-    let spec =
-        ImpairmentSpec { reorder: 0.02, reorder_delay: Span::from_millis(1), ..ImpairmentSpec::default() };
+    let spec = ImpairmentSpec {
+        reorder: LossModel::Random(0.02),
+        reorder_delay: Span::from_millis(1),
+        ..ImpairmentSpec::default()
+    };
     let (_, log) = send(spec, 3, 20_000);
     let delivered = log.delivered();
     assert_eq!(delivered.len(), 20_000);
@@ -262,7 +308,7 @@ fn late_packets_are_overtaken() {
 
 #[test]
 fn a_copy_follows_its_packet_and_is_counted() {
-    let spec = ImpairmentSpec { duplicate: 0.05, ..ImpairmentSpec::default() };
+    let spec = ImpairmentSpec { duplicate: LossModel::Random(0.05), ..ImpairmentSpec::default() };
     let (path, log) = send(spec, 3, 20_000);
     let delivered = log.delivered();
     let copies = delivered.len() as u64 - 20_000;
@@ -278,7 +324,8 @@ fn a_copy_follows_its_packet_and_is_counted() {
 /// A host that makes no copies gets none, and nothing is made up.
 #[test]
 fn without_a_handle_there_is_no_copy() {
-    let mut path = impaired(ImpairmentSpec { duplicate: 1.0, ..ImpairmentSpec::default() }, 1);
+    let mut path =
+        impaired(ImpairmentSpec { duplicate: LossModel::Random(1.0), ..ImpairmentSpec::default() }, 1);
     let (entry, mut log) = (path.node("impairment").unwrap(), Log::default());
     for handle in 0..10 {
         path.ingress(ms(handle), entry, packet(handle, 100), &mut log).unwrap();
@@ -293,10 +340,17 @@ fn without_a_handle_there_is_no_copy() {
 fn each_has_draws_of_its_own() {
     let loss = LossModel::Random(0.1);
     let alone = losses(loss.clone(), 5, 2000);
-    let all = ImpairmentSpec { loss, reorder: 0.2, reorder_delay: Span::from_millis(1), duplicate: 0.3 };
+    let all = ImpairmentSpec {
+        loss,
+        corrupt: LossModel::Random(0.2),
+        reorder: LossModel::Random(0.2),
+        reorder_delay: Span::from_millis(1),
+        duplicate: LossModel::Random(0.3),
+        is_cut: false,
+    };
     let (_, log) = send(all, 5, 2000);
     let lost = log.events.iter().filter_map(|event| match event {
-        Event::Dropped { handle, .. } => Some(*handle as usize),
+        Event::Dropped { handle, reason: DropReason::LOSS, .. } => Some(*handle as usize),
         _ => None,
     });
     let alone = alone.iter().enumerate().filter(|(_, lost)| **lost).map(|(handle, _)| handle);
@@ -306,8 +360,8 @@ fn each_has_draws_of_its_own() {
 #[test]
 fn probabilities_are_checked() {
     for spec in [
-        ImpairmentSpec { reorder: 1.5, ..ImpairmentSpec::default() },
-        ImpairmentSpec { duplicate: f64::NAN, ..ImpairmentSpec::default() },
+        ImpairmentSpec { reorder: LossModel::Random(1.5), ..ImpairmentSpec::default() },
+        ImpairmentSpec { duplicate: LossModel::Random(f64::NAN), ..ImpairmentSpec::default() },
         ImpairmentSpec { loss: LossModel::Random(-0.1), ..ImpairmentSpec::default() },
     ] {
         let path = PathBuilder::<qdelay_core::qdisc::AnyQdisc>::new()
@@ -323,14 +377,21 @@ proptest! {
     /// Behind a queue and a link, with any settings: every packet and every copy has one end, polled often or seldom.
     #[test]
     fn nothing_is_lost_or_made_up(
-        (loss, reorder, duplicate) in (0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64),
+        (loss, reorder, duplicate, corrupt) in (0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64),
         by_us in 0_u64..5000,
         gaps in prop::collection::vec(0_u64..3000, 1..100),
         step_us in 50_u64..5000,
         seed in 0_u64..100,
     ) {
         let loss = LossModel::GilbertElliott { p: loss, r: 0.5, bad: 0.8, good: 0.1 };
-        let spec = ImpairmentSpec { loss, reorder, reorder_delay: Span::from_micros(by_us), duplicate };
+        let spec = ImpairmentSpec {
+            loss,
+            corrupt: LossModel::Random(corrupt),
+            reorder: LossModel::Correlated { probability: reorder, correlation: 0.5, variant: Variant::Netem },
+            reorder_delay: Span::from_micros(by_us),
+            duplicate: LossModel::Random(duplicate),
+            is_cut: false,
+        };
         let run = |step_us: Option<u64>| {
             let mut path = PathBuilder::new()
                 .node("queue", queue("taildrop:limit=5"))

@@ -51,13 +51,13 @@ fn path(qdisc: &str, text: &str, delay: Span, gate: Option<AnyPacer>) -> Path {
     let builder = PathBuilder::new()
         .node("queue", queue(qdisc))
         .node("link", NodeSpec::Link(link(text)))
+        .node("impairment", NodeSpec::Impairment(ImpairmentSpec::default()))
         .node("delay", NodeSpec::delay(delay))
-        .node("exit", NodeSpec::Exit);
+        .node("exit", NodeSpec::Exit)
+        .chain(&["link", "impairment", "delay", "exit"]);
     let builder = match gate {
-        Some(gate) => {
-            builder.node("gate", NodeSpec::Gate(gate)).chain(&["queue", "gate", "link", "delay", "exit"])
-        }
-        None => builder.chain(&["queue", "link", "delay", "exit"]),
+        Some(gate) => builder.node("gate", NodeSpec::Gate(gate)).chain(&["queue", "gate", "link"]),
+        None => builder.chain(&["queue", "link"]),
     };
     builder.build(1).unwrap()
 }
@@ -96,6 +96,16 @@ impl Bench {
     fn delay(&mut self, now: Time, spec: DelaySpec) {
         let node = self.node("delay");
         self.path.replace_delay(now, node, spec, &mut self.log).unwrap();
+        self.path.audit().unwrap();
+    }
+    fn impairment(&mut self, now: Time, spec: ImpairmentSpec) {
+        let node = self.node("impairment");
+        self.path.replace_impairment(now, node, spec, &mut self.log).unwrap();
+        self.path.audit().unwrap();
+    }
+    fn hold(&mut self, now: Time, is_held: bool) {
+        let node = self.node("queue");
+        self.path.hold_queue(now, node, is_held, &mut self.log).unwrap();
         self.path.audit().unwrap();
     }
     /// Microseconds at which packets were delivered up to `end`.
@@ -256,12 +266,9 @@ fn packets_on_their_way_keep_their_times() {
 /// The draws begin again: what follows a replacement is what followed the beginning.
 #[test]
 fn random_streams_are_derived_anew() {
-    let jitter = DelaySpec {
-        span: Span::from_millis(5),
-        jitter: Span::from_millis(5),
-        loss: LossModel::Random(0.3),
-        curve: None,
-    };
+    let jitter = DelaySpec::constant(Span::from_millis(5)).with_jitter(Span::from_millis(5));
+    let loss =
+        |probability| ImpairmentSpec { loss: LossModel::Random(probability), ..ImpairmentSpec::default() };
     let mut bench = Bench::new("taildrop", "line:infinite");
     let mut round = |start: Time, seed: Option<u64>| {
         let before = bench.log.events.len();
@@ -269,6 +276,9 @@ fn random_streams_are_derived_anew() {
             bench.path.set_seed(seed);
         }
         bench.delay(start, jitter.clone());
+        // The same model would go on where it is.
+        bench.impairment(start, loss(0.0));
+        bench.impairment(start, loss(0.3));
         for n in 0..50 {
             bench.send(start + Span::from_millis(20 * n), 1, 100);
         }
@@ -285,11 +295,70 @@ fn random_streams_are_derived_anew() {
     assert_eq!(round(ms(30_000), Some(1)), first);
 }
 
+/// A packet in transmission goes on; those in the queue wait, and leave as soon as they may, at the rate of the link.
+#[test]
+fn a_held_queue_gives_nothing() {
+    let mut bench = Bench::new("taildrop", "line:1mbit");
+    bench.send(us(0), 3, 1500);
+    bench.hold(us(5_000), true);
+    bench.send(us(20_000), 1, 1500);
+    assert_eq!(bench.delivered(us(49_999)), [12_000]);
+    bench.hold(us(50_000), false);
+    assert_eq!(bench.delivered(ms(200)), [12_000, 62_000, 74_000, 86_000]);
+    // The opportunities of a trace pass unused; the schedule goes on.
+    let mut bench = Bench::new("codel", "trace:10");
+    bench.hold(us(0), true);
+    bench.send(us(1_000), 2, 1500);
+    bench.hold(us(35_000), false);
+    assert_eq!(bench.delivered(ms(200)), [40_000, 50_000]);
+    // Held twice is held once.
+    bench.hold(ms(300), true);
+    bench.hold(ms(301), true);
+    bench.send(ms(302), 1, 1500);
+    bench.qdisc(ms(303), "bode");
+    bench.link(ms(304), "line:infinite");
+    bench.send(ms(305), 1, 1500);
+    bench.hold(ms(306), false);
+    assert_eq!(bench.delivered(ms(900)), [40_000, 50_000, 306_000, 306_000]);
+}
+
+/// While the path is cut every packet behind the link is dropped; nothing is drawn, so that what follows is what would have followed.
+#[test]
+fn a_cut_drops_everything_and_draws_nothing() {
+    let spec = |is_cut| ImpairmentSpec { loss: LossModel::Random(0.3), is_cut, ..ImpairmentSpec::default() };
+    let run = |cut: bool| {
+        let mut bench = Bench::new("taildrop", "line:infinite");
+        bench.impairment(us(0), spec(false));
+        bench.send(ms(1), 50, 100);
+        if cut {
+            bench.impairment(ms(2), spec(true));
+            bench.send(ms(3), 20, 100);
+            bench.impairment(ms(4), spec(false));
+        }
+        bench.send(ms(5), 50, 100);
+        bench.delivered(ms(9));
+        let dropped = |reason: DropReason| {
+            bench
+                .log
+                .events
+                .iter()
+                .filter(|event| matches!(event, Event::Dropped { reason: why, .. } if *why == reason))
+                .count()
+        };
+        (dropped(CUT), dropped(DropReason::LOSS))
+    };
+    let (with, without) = (run(true), run(false));
+    assert_eq!((with.0, without.0), (20, 0));
+    assert_eq!(with.1, without.1);
+    assert!(with.1 > 10);
+}
+
 #[test]
 fn what_cannot_be_replaced() {
     let mut bench = Bench::new("taildrop", "line:1mbit");
     bench.send(us(1000), 1, 1500);
-    let [queue, wire, delay, exit] = ["queue", "link", "delay", "exit"].map(|name| bench.node(name));
+    let [queue, wire, impairment, delay, exit] =
+        ["queue", "link", "impairment", "delay", "exit"].map(|name| bench.node(name));
     let (path, log) = (&mut bench.path, &mut Log::default());
     let error = path.replace_queue(us(2000), wire, discipline("bode"), log).unwrap_err();
     assert_eq!(error, PathError::NotA { node: wire, expected: "queue" });
@@ -298,8 +367,13 @@ fn what_cannot_be_replaced() {
     assert_eq!(error, PathError::NotA { node: exit, expected: "link" });
     let error = path.replace_delay(us(2000), queue, DelaySpec::default(), log).unwrap_err();
     assert_eq!(error, PathError::NotA { node: queue, expected: "delay" });
-    let spec = DelaySpec { loss: LossModel::Random(1.5), ..DelaySpec::default() };
-    assert_eq!(path.replace_delay(us(2000), delay, spec, log), Err(PathError::Loss { node: delay }));
+    let spec = ImpairmentSpec { loss: LossModel::Random(1.5), ..ImpairmentSpec::default() };
+    let error = PathError::Loss { node: impairment };
+    assert_eq!(path.replace_impairment(us(2000), impairment, spec, log), Err(error));
+    assert_eq!(
+        path.hold_queue(us(2000), wire, true, log),
+        Err(PathError::NotA { node: wire, expected: "queue" })
+    );
     let back = PathError::TimeReversed { now: us(1000), told: us(500) };
     assert_eq!(path.replace_queue(us(500), queue, discipline("bode"), log), Err(back));
     assert_eq!(path.replace_link(us(500), wire, link("1mbit"), log), Err(back));
@@ -343,7 +417,9 @@ enum Step {
     Packet { flow: u32, bytes: u32 },
     Queue(usize),
     Link(usize),
-    Delay { us: u64, jitter_us: u64, loss: f64 },
+    Delay { us: u64, jitter_us: u64 },
+    Loss(f64),
+    Hold(bool),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -351,26 +427,32 @@ fn step() -> impl Strategy<Value = Step> {
         12 => (0_u32..4, 20_u32..4000).prop_map(|(flow, bytes)| Step::Packet { flow, bytes }),
         1 => (0..DISCIPLINES.len()).prop_map(Step::Queue),
         1 => (0..ROUNDS.len() + EXAMPLES.len()).prop_map(Step::Link),
-        1 => (0_u64..5000, prop_oneof![Just(0), 0_u64..3000], prop_oneof![Just(0.0), Just(0.1)])
-            .prop_map(|(us, jitter_us, loss)| Step::Delay { us, jitter_us, loss }),
+        1 => (0_u64..5000, prop_oneof![Just(0), 0_u64..3000])
+            .prop_map(|(us, jitter_us)| Step::Delay { us, jitter_us }),
+        1 => prop_oneof![Just(0.0), Just(0.1)].prop_map(Step::Loss),
+        1 => any::<bool>().prop_map(Step::Hold),
     ]
 }
 
 fn replace(path: &mut Path, now: Time, step: &Step, log: &mut Log) {
     let node = |name| path.node(name).unwrap();
-    let [queue, wire, delay] = ["queue", "link", "delay"].map(node);
+    let [queue, wire, impairment, delay] = ["queue", "link", "impairment", "delay"].map(node);
     match step {
         Step::Queue(index) => path.replace_queue(now, queue, discipline(DISCIPLINES[*index]), log),
         Step::Link(index) => path.replace_link(now, wire, link(round(*index)), log),
-        Step::Delay { us, jitter_us, loss } => {
-            let (span, jitter) = (Span::from_micros(*us), Span::from_micros(*jitter_us));
-            path.replace_delay(
-                now,
-                delay,
-                DelaySpec { span, jitter, loss: LossModel::Random(*loss), curve: None },
-                log,
-            )
+        Step::Delay { us, jitter_us } => {
+            let spec = DelaySpec::constant(Span::from_micros(*us)).with_jitter(Span::from_micros(*jitter_us));
+            path.replace_delay(now, delay, spec, log)
         }
+        Step::Loss(loss) => {
+            let spec = ImpairmentSpec { loss: LossModel::Random(*loss), ..ImpairmentSpec::default() };
+            path.replace_impairment(now, impairment, spec, log)
+        }
+        // A queue behind which there is a gate cannot be held.
+        Step::Hold(is_held) => match path.hold_queue(now, queue, *is_held, log) {
+            Err(PathError::NotA { .. }) => Ok(()),
+            held => held,
+        },
         Step::Packet { .. } => Ok(()),
     }
     .unwrap();
@@ -422,8 +504,10 @@ proptest! {
             usage = next;
         }
         // A link that carries whatever is left.
-        replace(&mut path, now, &Step::Link(0), &mut log);
-        replace(&mut other, now, &Step::Link(0), &mut log_other);
+        for step in [Step::Link(0), Step::Hold(false)] {
+            replace(&mut path, now, &step, &mut log);
+            replace(&mut other, now, &step, &mut log_other);
+        }
         let end = now + Span::from_secs(120);
         drain(&mut path, end, &mut log);
         other.poll(end, &mut log_other).unwrap();

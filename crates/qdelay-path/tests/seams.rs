@@ -257,7 +257,8 @@ fn every_build_error_names_the_node() {
     refused(new().node("c", NodeSpec::Classifier(rules)).node("x", NodeSpec::Exit), "c", "0-9 and 9-12");
     let nowhere = Rules::by(Key::Dscp).otherwise("y", None);
     refused(new().node("c", NodeSpec::Classifier(nowhere)), "y", "classifier 'c'");
-    let lossy = NodeSpec::Delay(DelaySpec { loss: LossModel::Random(1.5), ..DelaySpec::default() });
+    let lossy =
+        NodeSpec::Impairment(ImpairmentSpec { loss: LossModel::Random(1.5), ..ImpairmentSpec::default() });
     refused(new().node("d", lossy).node("x", NodeSpec::Exit).connect("d", "x"), "d", "0 to 1");
     let plain = new().node("d", delay()).node("x", NodeSpec::Exit).connect("d", "x");
     refused(plain.clone().feedback("x", "d", Span::ZERO), "d", "expected a gate");
@@ -273,20 +274,17 @@ fn every_build_error_names_the_node() {
 /// Jitter keeps the order and stays within its bound; loss takes its share; both repeat with the seed.
 #[test]
 fn jitter_and_loss() {
-    let spec = DelaySpec {
-        span: Span::from_millis(10),
-        jitter: Span::from_micros(1600),
-        loss: LossModel::Random(0.1),
-        curve: None,
-    };
+    let spec = DelaySpec::constant(Span::from_millis(10)).with_jitter(Span::from_micros(1600));
+    let loss = ImpairmentSpec { loss: LossModel::Random(0.1), ..ImpairmentSpec::default() };
     let run = |seed, name: &str| {
         let mut path = PathBuilder::<qdelay_core::qdisc::AnyQdisc>::new()
+            .node("loss", NodeSpec::Impairment(loss.clone()))
             .node(name, NodeSpec::Delay(spec.clone()))
             .node("x", NodeSpec::Exit)
-            .connect(name, "x")
+            .chain(&["loss", name, "x"])
             .build(seed)
             .unwrap();
-        let (entry, mut log) = (path.node(name).unwrap(), Log::default());
+        let (entry, mut log) = (path.node("loss").unwrap(), Log::default());
         for handle in 0..20_000 {
             path.ingress(Time::from_nanos(handle * 200_000), entry, packet(handle, 500), &mut log).unwrap();
         }

@@ -134,9 +134,10 @@ fn a_transfer_through_the_simulator_is_complete() {
     let ms = Span::from_millis;
     let harm = ImpairmentSpec {
         loss: LossModel::Random(0.01),
-        reorder: 0.02,
+        reorder: LossModel::Random(0.02),
         reorder_delay: ms(5),
-        duplicate: 0.02,
+        duplicate: LossModel::Random(0.02),
+        ..ImpairmentSpec::default()
     };
     for text in ["quic:bytes=2mb:streams=3", "quic:bbr:bytes=2mb:crypto=tls", "quic:newreno:bytes=2mb"] {
         let mut scenario = scenario(text, 10.0, 20, ms(30), Span::from_secs(60));

@@ -161,6 +161,7 @@ impl<'a> MeasuringTap<'a> {
                 measuring.departed(now, node, packet);
             }
             EventKind::Split(split) => measuring.split(now, node, packet, split),
+            EventKind::Corrupted => {}
             EventKind::Dropped(_) => measuring.dropped(now, node, packet),
             EventKind::Marked(_) => measuring.marked(node, packet),
             EventKind::Delivered => {
@@ -467,7 +468,7 @@ slice = \"b\"
     /// Outcome that the simulator and the emulator agree on.
     fn compare(text: &str) -> Outcome {
         let scenario = scenario(text);
-        assert_eq!(scenario.jitter, Span::from_millis(2));
+        assert_eq!(scenario.jitter, Span::from_millis(2).into());
         let (real, simulated) = (carried(&scenario), qdelay_sim::run(&scenario).unwrap());
         for (real, simulated) in real.nodes.iter().zip(&simulated.nodes) {
             assert_eq!(real, simulated);

@@ -34,7 +34,7 @@ pub fn check_with(scenario: &Scenario, kernel: &[String], programs: &ExternalPro
             scenario.flows.len()
         ));
     }
-    if scenario.impairments.down.duplicate > 0.0 {
+    if [&scenario.impairments.down, &scenario.impairments.up].iter().any(|spec| spec.duplicate.is_lossy()) {
         return Err("duplicate: packets of real programs are not duplicated; expected 0%".to_string());
     }
     for flow in &scenario.flows {

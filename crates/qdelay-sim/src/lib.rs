@@ -42,7 +42,7 @@ pub use outcome::{DelayBound, DelayStage, Delays, FlowOutcome, Outcome, Parts};
 pub use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 pub use run::RunError;
 pub use scenario::{
-    Bottleneck, FlowSets, FlowSpec, HopSpec, Impairments, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
-    Uplink,
+    Bottleneck, FlowSets, FlowSpec, HopSpec, Impairments, Jitter, LinkSpec, ProbeSpec, Scenario,
+    SecondCodepoint, Uplink,
 };
 pub use simulation::{FlowProgress, Simulation, Sums, run, run_recorded};

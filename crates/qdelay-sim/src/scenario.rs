@@ -2,9 +2,9 @@
 
 use qdelay_core::{Rate, Span};
 use qdelay_path::Curve;
-pub use qdelay_path::Impairments;
 use qdelay_path::stack::FlowWay;
 pub use qdelay_path::stack::{Bottleneck, HopSpec, LinkSpec, Uplink};
+pub use qdelay_path::{Impairments, Jitter};
 use qdelay_traffic::transport::TransportConfig;
 
 /// One run. Data crosses the bottleneck, and acknowledgements come back over the uplink; of uploads it is the other way round.
@@ -21,9 +21,11 @@ pub struct Scenario {
     pub base_rtt: Span,
     /// A round trip over time, in place of `base_rtt`, which is then its smallest value.
     pub rtt_curve: Option<Curve>,
-    /// At most this much more delay behind the bottleneck, drawn uniformly for each packet; packets keep their order.
-    pub jitter: Span,
-    /// Loss, reordering and duplication behind the bottleneck and behind the uplink.
+    /// A random part of the delay behind the bottleneck.
+    pub jitter: Jitter,
+    /// A random part of the delay behind the uplink.
+    pub uplink_jitter: Jitter,
+    /// Loss, corruption, reordering and duplication behind the bottleneck and behind the uplink.
     pub impairments: Impairments,
     /// The flows, each with a number of its own: its place here.
     pub flows: Vec<FlowSpec>,
@@ -55,7 +57,8 @@ impl Scenario {
             uplink: None,
             base_rtt,
             rtt_curve: None,
-            jitter: Span::ZERO,
+            jitter: Jitter::NONE,
+            uplink_jitter: Jitter::NONE,
             impairments: Impairments::default(),
             flows: Vec::new(),
             groups: Vec::new(),

@@ -9,7 +9,7 @@ fn busy(seed: u64) -> Scenario {
     let flows = ["bbr", "cubic:ecn=on", "udp:3mbit:size=900b:on=200ms:off=300ms:periods=exponential", "bbr"];
     Scenario {
         probe: probe(64),
-        jitter: ms(3),
+        jitter: ms(3).into(),
         seed,
         warmup: Span::from_secs(2),
         ..scenario("pie:ecn=on", link("10mbit"), &flows)
@@ -51,7 +51,7 @@ fn another_seed_is_another_run() {
     assert!(differs(&|seed| Scenario { seed, ..scenario("pie", link("5mbit"), &["cubic", "cubic"]) }));
     assert!(differs(&|seed| Scenario {
         seed,
-        jitter: ms(2),
+        jitter: ms(2).into(),
         ..scenario("codel", link("5mbit"), &["cubic"])
     }));
     assert!(differs(&|seed| Scenario {
@@ -115,7 +115,7 @@ fn a_flow_that_never_starts_changes_nothing() {
 fn a_node_more_changes_no_draws() {
     let s = |uplink| Scenario {
         uplink,
-        jitter: ms(2),
+        jitter: ms(2).into(),
         ..scenario(
             "pie",
             link("line:10mbit"),

@@ -7,8 +7,14 @@ use qdelay_record::{Direction, Fate};
 use qdelay_sim::{FlowSpec, Impairments, Scenario, Uplink, run_recorded};
 use qdelay_trace::{LossRate, LossStep, LossSteps};
 
-const NONE: ImpairmentSpec =
-    ImpairmentSpec { loss: LossModel::None, reorder: 0.0, reorder_delay: Span::ZERO, duplicate: 0.0 };
+const NONE: ImpairmentSpec = ImpairmentSpec {
+    loss: LossModel::None,
+    corrupt: LossModel::None,
+    reorder: LossModel::None,
+    reorder_delay: Span::ZERO,
+    duplicate: LossModel::None,
+    is_cut: false,
+};
 
 /// 10 Mbit/s down and up, 40 ms.
 fn with(down: ImpairmentSpec, up: ImpairmentSpec, flows: &[&str]) -> Scenario {
@@ -52,7 +58,7 @@ fn losses_on_the_way_up_are_losses_of_uploads_and_acknowledgements() {
 /// Copies arrive and are recorded as packets of their own; what is sent stays what it is.
 #[test]
 fn copies_are_packets_of_their_own() {
-    let spec = ImpairmentSpec { duplicate: 0.1, ..NONE };
+    let spec = ImpairmentSpec { duplicate: LossModel::Random(0.1), ..NONE };
     let scenario = with(spec, NONE, &["udp:5mbit:size=1000b"]);
     let mut records = All::default();
     let outcome = run_recorded(&scenario, &mut records).unwrap();
@@ -69,7 +75,7 @@ fn copies_are_packets_of_their_own() {
 #[test]
 fn nothing_is_there_without_impairments() {
     // Late by no time is not late.
-    let nothing = ImpairmentSpec { reorder: 0.5, loss: LossModel::Random(0.0), ..NONE };
+    let nothing = ImpairmentSpec { reorder: LossModel::Random(0.5), loss: LossModel::Random(0.0), ..NONE };
     let plain = play(&with(NONE, NONE, &["cubic", "bbr"]));
     assert_eq!(play(&with(nothing.clone(), nothing, &["cubic", "bbr"])), plain);
     assert!(!plain.nodes.contains_key("impairment"));
@@ -105,7 +111,7 @@ fn losses_in_bursts_cost_cubic_less() {
 #[test]
 fn a_little_reordering_costs_tcp_little() {
     for transport in ["cubic", "bbr", "reno"] {
-        let spec = ImpairmentSpec { reorder: 0.01, reorder_delay: ms(2), ..NONE };
+        let spec = ImpairmentSpec { reorder: LossModel::Random(0.01), reorder_delay: ms(2), ..NONE };
         let outcome = play(&with(spec, NONE, &[transport]));
         assert!(outcome.flows[0].goodput_mbps > 4.0, "{transport} {:?}", outcome.flows[0]);
     }
@@ -116,9 +122,10 @@ fn a_little_reordering_costs_tcp_little() {
 fn downloads_end_whatever_happens_on_the_way() {
     let down = ImpairmentSpec {
         loss: LossModel::GilbertElliott { p: 0.02, r: 0.3, bad: 0.7, good: 0.005 },
-        reorder: 0.05,
+        reorder: LossModel::Random(0.05),
         reorder_delay: ms(7),
-        duplicate: 0.03,
+        duplicate: LossModel::Random(0.03),
+        ..NONE
     };
     let up = ImpairmentSpec { loss: LossModel::Random(0.05), ..NONE };
     for transport in [
@@ -225,8 +232,14 @@ fn any(random: &mut Random) -> ImpairmentSpec {
         },
     };
     let mut share = || [0.0, random.unit() * 0.3, 1.0][random.below(3) as usize];
-    let (reorder, duplicate) = (share(), share());
-    ImpairmentSpec { loss, reorder, reorder_delay: Span::from_micros(random.below(50_000)), duplicate }
+    let (reorder, duplicate) = (share().into(), share().into());
+    ImpairmentSpec {
+        loss,
+        reorder,
+        reorder_delay: Span::from_micros(random.below(50_000)),
+        duplicate,
+        ..NONE
+    }
 }
 
 /// Every transport, in both directions, with anything in its way in both: the audit holds, and results repeat.

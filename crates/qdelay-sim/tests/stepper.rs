@@ -11,7 +11,7 @@ fn busy(qdisc: &str) -> Scenario {
     let flows = ["bbr", "cubic:ecn=on", "udp:3mbit:size=900b:on=200ms:off=300ms:periods=exponential", "tfrc"];
     Scenario {
         probe: probe(64),
-        jitter: ms(3),
+        jitter: ms(3).into(),
         warmup: Span::from_secs(2),
         series: Some(ms(100)),
         ..scenario(qdisc, link("10mbit"), &flows)

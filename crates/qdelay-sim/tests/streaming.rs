@@ -83,9 +83,10 @@ fn every_control_carries_it() {
 fn losses_on_both_ways_only_delay_it() {
     let lossy = ImpairmentSpec {
         loss: LossModel::Random(0.05),
-        reorder: 0.02,
+        reorder: LossModel::Random(0.02),
         reorder_delay: ms(15),
-        duplicate: 0.02,
+        duplicate: LossModel::Random(0.02),
+        ..ImpairmentSpec::default()
     };
     for over in ["cubic", "bbr"] {
         let scenario = Scenario {
@@ -142,9 +143,10 @@ fn pages_load_over_six_connections_or_one() {
 fn pages_survive_losses() {
     let lossy = ImpairmentSpec {
         loss: LossModel::Random(0.05),
-        reorder: 0.02,
+        reorder: LossModel::Random(0.02),
         reorder_delay: ms(15),
-        duplicate: 0.02,
+        duplicate: LossModel::Random(0.02),
+        ..ImpairmentSpec::default()
     };
     for text in ["web", "web:multiplex=on"] {
         let scenario = Scenario {

@@ -2,7 +2,7 @@
 
 use crate::common::{link, ms, play, scenario};
 use qdelay_core::Span;
-use qdelay_path::{ImpairmentSpec, LossModel};
+use qdelay_path::ImpairmentSpec;
 use qdelay_sim::results::VideoFigures;
 use qdelay_sim::{Impairments, LinkSpec, Outcome, Scenario};
 
@@ -57,11 +57,12 @@ fn bursts_take_their_time_on_the_link() {
 /// Without retransmissions each lost packet breaks off decoding until a key frame that is asked for.
 #[test]
 fn calls_go_on_over_losses_copies_and_reordering() {
-    let spec = |loss, duplicate, reorder| ImpairmentSpec {
-        loss: LossModel::Random(loss),
-        reorder,
-        reorder_delay: ms(if reorder > 0.0 { 8 } else { 0 }),
-        duplicate,
+    let spec = |loss: f64, duplicate: f64, reorder: f64| ImpairmentSpec {
+        loss: loss.into(),
+        reorder: reorder.into(),
+        reorder_delay: ms(8),
+        duplicate: duplicate.into(),
+        ..ImpairmentSpec::default()
     };
     for transport in ["webrtc", "scream", "webrtc:nack=off", "frames:2mbit"] {
         for down in [spec(0.02, 0.0, 0.0), spec(0.0, 0.05, 0.0), spec(0.0, 0.0, 0.05), spec(0.01, 0.02, 0.02)]

@@ -3,7 +3,7 @@
 use crate::common::{link, ms, play, scenario};
 use qdelay_core::Span;
 use qdelay_core::qdisc::COMPONENTS;
-use qdelay_path::{ImpairmentSpec, LossModel};
+use qdelay_path::ImpairmentSpec;
 use qdelay_sim::{Impairments, Scenario};
 
 /// From 1 to 100 Mbit/s and 2 to 200 ms, over every discipline: the audit holds, and the flow goes on to the end.
@@ -56,14 +56,12 @@ fn flows_share_fairly() {
 #[test]
 fn random_loss_is_tolerated() {
     let goodput = |text: &str, loss: f64| {
-        let none =
-            ImpairmentSpec { loss: LossModel::None, reorder: 0.0, reorder_delay: Span::ZERO, duplicate: 0.0 };
-        let down = ImpairmentSpec { loss: LossModel::Random(loss), ..none };
+        let down = ImpairmentSpec { loss: loss.into(), ..ImpairmentSpec::default() };
         let one = scenario("taildrop", link("line:10mbit"), &[text]);
         let one = Scenario {
             duration: Span::from_secs(60),
             warmup: Span::from_secs(20),
-            impairments: Impairments { down, up: none },
+            impairments: Impairments { down, up: ImpairmentSpec::default() },
             ..one
         };
         play(&one).flows[0].goodput_mbps

@@ -52,6 +52,7 @@ pub mod figures;
 pub mod files;
 pub mod given_rate;
 pub mod intervals;
+pub mod link_keys;
 pub mod links;
 pub mod lists;
 pub mod radio;

@@ -13,8 +13,10 @@ mod contents;
 pub mod delay;
 mod extent;
 mod guessing;
+pub mod jitter;
 mod library;
 pub mod loss;
+mod netem;
 mod opening;
 mod packed;
 #[cfg(feature = "engine")]

@@ -26,7 +26,9 @@ fn one_ue_with_one_bearer_and_one_qos_flow_is_the_default() {
     assert_eq!(
         case.settings["path"],
         json!({ "rtt": "10ms", "jitter": "0s", "uplink": "48mbit", "uplink_limit": 1000, "uplink_qdisc": "taildrop",
-            "loss": "none", "reorder": "0%", "reorder_delay": "2ms", "duplicate": "0%", "uplink_loss": "none" })
+            "loss": "none", "reorder": "0%", "reorder_delay": "2ms", "duplicate": "0%", "corrupt": "0%",
+            "uplink_loss": "none", "uplink_jitter": "0s", "uplink_reorder": "0%", "uplink_duplicate": "0%",
+            "uplink_corrupt": "0%" })
     );
     assert_eq!(case.settings["cell"]["ue"][0]["bearer"][0]["pacer"], json!("vanilla"));
     assert_eq!(case.settings["cell"]["ue"][0]["bearer"][0]["qos_flow"][0]["qfi"], json!(1));

@@ -3,7 +3,7 @@
 use qdelay_core::component::Arguments;
 use qdelay_core::qdisc::LIMIT;
 use qdelay_core::{Rate, Span};
-use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
+use qdelay_path::{AnyLink, Impairments, JitterShape, Line, LinkModel, LossModel, Variant};
 use qdelay_sim::SecondCodepoint;
 use qdelay_study::expect::{Aggregate, Best};
 use qdelay_study::scenario::{Case, Overrides, Study};
@@ -41,7 +41,7 @@ fn a_minimal_scenario_has_the_documented_defaults() {
     let scenario = &case.scenario;
     let qdisc = qdisc(&case);
     assert_eq!((qdisc.typed(), qdisc.get(&LIMIT)), ("taildrop", 1000));
-    assert_eq!((scenario.base_rtt, scenario.jitter), (Span::from_millis(10), Span::ZERO));
+    assert_eq!((scenario.base_rtt, scenario.jitter.clone()), (Span::from_millis(10), Span::ZERO.into()));
     assert_eq!((scenario.duration, scenario.warmup, scenario.seed), (Span::from_secs(60), Span::ZERO, 1));
     assert_eq!((scenario.series, scenario.probe), (Some(Span::from_millis(200)), None));
     let Some(uplink) = &scenario.uplink else { panic!("an uplink") };
@@ -101,7 +101,10 @@ fn every_key_reaches_the_simulator() {
     assert_eq!((case.id.as_str(), case.packets, case.scenario.seed), ("1-7", true, 7));
     let scenario = &case.scenario;
     assert_eq!(qdisc(&case).get(&LIMIT), 7, "its own limit stands");
-    assert_eq!((scenario.base_rtt, scenario.jitter), (Span::from_millis(20), Span::from_millis(1)));
+    assert_eq!(
+        (scenario.base_rtt, scenario.jitter.clone()),
+        (Span::from_millis(20), Span::from_millis(1).into())
+    );
     assert!(link(&case).opportunities().is_some());
     assert!(
         matches!(&scenario.uplink, Some(uplink) if uplink.link.0.opportunities().is_some() && uplink.limit == 30)
@@ -132,7 +135,8 @@ fn every_key_reaches_the_simulator() {
             "link": null, "trace": "synth-subway", "trace_format": "mahimahi", "repeat": false, "qdisc": "codel:limit=7",
             "limit": 20, "rtt": "20ms", "jitter": "1ms", "uplink": "synth-lte-driving.up", "uplink_limit": 30,
             "uplink_qdisc": "taildrop",
-            "loss": "none", "reorder": "0%", "reorder_delay": "2ms", "duplicate": "0%", "uplink_loss": "none",
+            "loss": "none", "reorder": "0%", "reorder_delay": "2ms", "duplicate": "0%", "corrupt": "0%", "uplink_loss": "none", "uplink_jitter": "0s", "uplink_reorder": "0%",
+            "uplink_duplicate": "0%", "uplink_corrupt": "0%",
         },
         "flow": [
             {
@@ -267,6 +271,24 @@ fn impairments_are_read() {
                 reorder_delay = \"5ms\"\nduplicate = \"0.5%\"\nuplink_loss = \"3%\"";
     let Impairments { down, up } = case(keys);
     assert_eq!(down.loss, LossModel::GilbertElliott { p: 0.01, r: 0.25, bad: 1.0, good: 0.001 });
-    assert_eq!((down.reorder, down.reorder_delay, down.duplicate), (0.02, Span::from_millis(5), 0.005));
-    assert_eq!(up, ImpairmentSpec { loss: LossModel::Random(0.03), ..ImpairmentSpec::default() });
+    assert_eq!(
+        (down.reorder, down.reorder_delay, down.duplicate),
+        (0.02.into(), Span::from_millis(5), 0.005.into())
+    );
+    assert_eq!((up.loss, up.reorder_delay), (0.03.into(), Span::from_millis(5)));
+    let keys = "jitter = \"normal:2ms:correlation=25%\"\nuplink_jitter = { pareto = { deviation = \"1ms\" } }\n\
+                corrupt = \"1%:correlation=20%\"\nuplink_duplicate = \"2%\"\nuplink_reorder = \"3%\"\nuplink_corrupt = \"4%\"";
+    let text = format!("[path]\nlink = \"10mbit\"\n{keys}\n[[flow]]");
+    let study = Study::parse("my.toml", &text, &Overrides::default()).unwrap();
+    let scenario = study.case(0, &Library::new()).unwrap().scenario;
+    let shapes =
+        [&scenario.jitter, &scenario.uplink_jitter].map(|jitter| (jitter.shape.clone(), jitter.size));
+    let ms = Span::from_millis;
+    assert_eq!(shapes, [(JitterShape::Normal, ms(2)), (JitterShape::Pareto, ms(1))]);
+    let Impairments { down, up } = scenario.impairments;
+    let correlated = LossModel::Correlated { probability: 0.01, correlation: 0.2, variant: Variant::Exact };
+    assert_eq!(
+        (down.corrupt, up.duplicate, up.reorder, up.corrupt),
+        (correlated, 0.02.into(), 0.03.into(), 0.04.into())
+    );
 }

@@ -4,22 +4,18 @@ use crate::cli::Link;
 use crate::mahimahi::Translated;
 use crate::native;
 use qdelay_core::component::Registry;
-use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::accuracy::{advice, late_share};
 use qdelay_emu::audit::SuperPackets;
-use qdelay_emu::plan::{Direction, Plan};
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
 use qdelay_emu::wait::WaitOptions;
 use qdelay_real::link::{DirectionFigures, DrainResult, Outcome, scenario};
 use qdelay_study::engine::write_file;
-use qdelay_study::lists::component;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
-use qdelay_study::traces::delay::Extent;
-use qdelay_study::traces::loss::LinkLoss;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::live::logs::mahimahi_files;
+use qdelay_terminal::live::settings;
 use qdelay_terminal::live::verdict;
 use qdelay_terminal::output::{self, eprintln_line};
 use qdelay_terminal::text_table::{self, Column, milliseconds};
@@ -32,7 +28,7 @@ use std::path::{Path, PathBuf};
 /// Bad input, no permission for a network namespace, a failed audit, or a non-zero exit status of the command behind the link.
 pub fn run(options: &Link, registry: &Registry) -> Result<(), Failure> {
     let logs = options.log.as_deref().map(mahimahi_files).map_or([None, None], |files| files.map(Some));
-    start(options, registry, logs, None)
+    start(options, registry, logs)
 }
 
 /// Runs the command behind the link of one of mahimahi's programs.
@@ -40,19 +36,14 @@ pub fn run(options: &Link, registry: &Registry) -> Result<(), Failure> {
 /// # Errors
 /// Same as [`run`].
 pub fn run_translated(translated: &Translated, registry: &Registry) -> Result<(), Failure> {
-    let Translated { options, logs, loss } = translated;
+    let Translated { options, logs } = translated;
     // Mahimahi's programs replace existing logs.
     let options = Link { force: true, ..(**options).clone() };
-    start(&options, registry, logs.clone(), Some(loss))
+    start(&options, registry, logs.clone())
 }
 
-/// Runs the link; `logs` are mahimahi's, `loss` (down, up) replaces the option `--loss`.
-fn start(
-    options: &Link,
-    registry: &Registry,
-    logs: [Option<PathBuf>; 2],
-    loss: Option<&[LinkLoss; 2]>,
-) -> Result<(), Failure> {
+/// Runs the link; `logs` are mahimahi's.
+fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Result<(), Failure> {
     let (settings, plan) = match &options.scenario {
         Some(scenario) => {
             let registry = &native::named_by(scenario::file(scenario), options.allow_native, registry);
@@ -60,9 +51,11 @@ fn start(
             (settings, PlanKind::from(plan))
         }
         None => {
-            let losses = loss.map_or([&options.loss; 2], |[down, up]| [down, up]);
-            let plan = plan(options, losses, &native::typed(registry))?;
-            (settings(options, losses, &plan), plan.into())
+            let registry = &native::typed(registry);
+            let keys = options.path.keys(registry)?;
+            let library = Library::for_scenario(None, &options.traces);
+            let plan = keys.plan(options.path.seed, &library, registry)?;
+            (settings::of_plan(&keys, &plan), plan.into())
         }
     };
     options.json.as_deref().map_or(Ok(()), has_place)?;
@@ -98,56 +91,6 @@ fn has_place(path: &Path) -> Result<(), Failure> {
             Err(Failure::input(path.display(), "the folder does not exist; expected one that does"))
         }
         _ => Ok(()),
-    }
-}
-
-fn plan(options: &Link, losses: [&LinkLoss; 2], registry: &Registry) -> Result<Plan, Failure> {
-    let library = Library::for_scenario(None, &options.traces);
-    let direction = |option: &str,
-                     text: &str,
-                     qdisc_option: &str,
-                     qdisc: &str,
-                     loss: &LinkLoss|
-     -> Result<Direction, Failure> {
-        let link =
-            library.link_or_trace(text, !options.no_repeat).map_err(|error| Failure::input(option, error))?;
-        let qdisc = component(qdisc_option, qdisc, qdisc::COMPONENTS, registry)?;
-        let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input(qdisc_option, error))?;
-        let delay = library
-            .delay(&options.delay, Extent::OneWay)
-            .map_err(|error| Failure::input("--delay", error))?;
-        let loss = library.loss(loss.loss()).map_err(|error| Failure::input("--loss", error))?;
-        Ok(Direction {
-            qdisc,
-            link,
-            delay: delay.constant(),
-            curve: delay.curve.map(Box::new),
-            jitter: options.jitter,
-            loss,
-        })
-    };
-    Ok(Plan {
-        down: direction("--down", &options.down, "--qdisc", &options.qdisc, losses[0])?,
-        up: direction("--up", &options.up, "--up-qdisc", &options.up_qdisc, losses[1])?,
-        seed: options.seed,
-    })
-}
-
-/// Command as the user wrote it.
-fn settings(options: &Link, losses: [&LinkLoss; 2], plan: &Plan) -> LinkSettings {
-    let is_constant = options.delay.constant().is_some();
-    let setting = |link: &String, qdisc: &String, loss: &LinkLoss, built: &Direction| DirectionSettings {
-        link: link.clone(),
-        qdisc: qdisc.clone(),
-        delay_ms: plan.down.least_delay().as_millis_f64(),
-        delay_over_time: (!is_constant).then(|| options.delay.text()),
-        jitter_ms: options.jitter.as_millis_f64(),
-        loss: built.loss.least(),
-        loss_model: loss.model(),
-    };
-    LinkSettings {
-        down: setting(&options.down, &options.qdisc, losses[0], &plan.down),
-        up: setting(&options.up, &options.up_qdisc, losses[1], &plan.up),
     }
 }
 

@@ -32,8 +32,6 @@ pub struct Translated {
     pub options: Box<Link>,
     /// Log files of the downlink and the uplink.
     pub logs: [Option<PathBuf>; 2],
-    /// Loss probability of the downlink and the uplink.
-    pub loss: [LinkLoss; 2],
 }
 
 /// Largest packet limit of a queue, for mahimahi's queues without a limit.
@@ -116,11 +114,7 @@ fn delay(arguments: &[OsString]) -> Result<Translated, Failure> {
         }
     };
     let words = ["--delay".into(), delay.into()];
-    Ok(Translated {
-        options: options(&words, without_separator(command))?,
-        logs: [None, None],
-        loss: Default::default(),
-    })
+    Ok(Translated { options: options(&words, without_separator(command))?, logs: [None, None] })
 }
 
 fn loss(arguments: &[OsString]) -> Result<Translated, Failure> {
@@ -128,23 +122,23 @@ fn loss(arguments: &[OsString]) -> Result<Translated, Failure> {
         return Err(Name::Loss.missing("the direction or the rate"));
     };
     let text = rate.to_string_lossy();
-    let none = LinkLoss::default();
-    let rate = LinkLoss::parse(&text).map_err(|error| {
+    LinkLoss::parse(&text).map_err(|error| {
         let message = match text.parse::<f64>() {
             Ok(_) => format!("'{text}': expected a rate from 0 to 1, such as 0.01"),
             Err(_) => format!("'{text}': {error}"),
         };
         Failure::input("mm-loss", message)
     })?;
-    let loss = match direction.to_str() {
-        Some("downlink") => [rate, none],
-        Some("uplink") => [none, rate],
+    let option = match direction.to_str() {
+        Some("downlink") => "--down-loss",
+        Some("uplink") => "--up-loss",
         _ => {
             let text = direction.to_string_lossy();
             return Err(Failure::input("mm-loss", format!("'{text}': expected uplink or downlink")));
         }
     };
-    Ok(Translated { options: options(&[], without_separator(command))?, logs: [None, None], loss })
+    let words = [option.into(), rate.clone()];
+    Ok(Translated { options: options(&words, without_separator(command))?, logs: [None, None] })
 }
 
 /// Values in the order down, up, like all other lists of two directions.
@@ -243,7 +237,7 @@ fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
         words.push("--no-repeat".into());
     }
     let command = without_separator(&arguments[at..]);
-    Ok(Translated { options: options(&words, command)?, logs, loss: Default::default() })
+    Ok(Translated { options: options(&words, command)?, logs })
 }
 
 /// Existing file of that name, even if the name reads like a link: `12mbit`.
@@ -331,23 +325,25 @@ mod tests {
         }
     }
 
-    fn texts(losses: &[LinkLoss; 2]) -> [&str; 2] {
-        [losses[0].text(), losses[1].text()]
+    /// Losses down and up.
+    fn losses(translated: &Translated) -> [Option<&str>; 2] {
+        let path = &translated.options.path;
+        [path.down_loss.as_deref(), path.up_loss.as_deref()]
     }
 
     #[test]
     fn the_uplink_comes_first() {
-        let Translated { options, logs, loss } = translated(Name::Link, "a.up|b.down");
-        assert_eq!((options.up.as_str(), options.down.as_str()), ("a.up", "b.down"));
+        let Translated { options, logs } = translated(Name::Link, "a.up|b.down");
+        assert_eq!((options.path.up.as_str(), options.path.down.as_str()), ("a.up", "b.down"));
         assert_eq!(
-            (options.qdisc.as_str(), options.up_qdisc.as_str()),
+            (options.path.qdisc.as_str(), options.path.up_qdisc.as_str()),
             ("taildrop:limit=10000000", "taildrop:limit=10000000")
         );
         assert!(
-            !options.no_repeat
+            !options.path.no_repeat
                 && options.command.is_empty()
                 && logs == [None, None]
-                && texts(&loss) == ["0", "0"]
+                && (&options.path.down_loss, &options.path.up_loss) == (&None, &None)
         );
     }
 
@@ -357,9 +353,9 @@ mod tests {
                      --downlink-queue|pie|--downlink-queue-args=packets=50, qdelay_ref=20, max_burst=75|--|iperf3|--once";
         let Translated { options, logs, .. } = translated(Name::Link, words);
         assert_eq!(logs, [Some("d.log".into()), Some("u.log".into())]);
-        assert_eq!(options.up_qdisc, "taildrop:limit=100");
-        assert_eq!(options.qdisc, "pie:variant=mahimahi:target=20ms:max_burst=75ms:limit=50");
-        assert!(options.no_repeat);
+        assert_eq!(options.path.up_qdisc, "taildrop:limit=100");
+        assert_eq!(options.path.qdisc, "pie:variant=mahimahi:target=20ms:max_burst=75ms:limit=50");
+        assert!(options.path.no_repeat);
         assert_eq!(options.command, ["iperf3", "--once"]);
     }
 
@@ -393,11 +389,11 @@ mod tests {
     #[test]
     fn delays_and_losses() {
         let Translated { options, .. } = translated(Name::Delay, "20|ping|-c1");
-        assert_eq!((options.delay.text(), options.command.len()), ("20ms".to_string(), 2));
-        assert_eq!(texts(&translated(Name::Loss, "uplink|0.25").loss), ["0", "0.25"]);
-        assert_eq!(texts(&translated(Name::Loss, "downlink|0.5|--|true").loss), ["0.5", "0"]);
+        assert_eq!((options.path.delay.as_deref().unwrap_or_default(), options.command.len()), ("20ms", 2));
+        assert_eq!(losses(&translated(Name::Loss, "uplink|0.25")), [None, Some("0.25")]);
+        assert_eq!(losses(&translated(Name::Loss, "downlink|0.5|--|true")), [Some("0.5"), None]);
         let steps = "steps:0s@0%+14.9s@30%:repeat=15s";
-        assert_eq!(texts(&translated(Name::Loss, &format!("uplink|{steps}|true")).loss), ["0", steps]);
+        assert_eq!(losses(&translated(Name::Loss, &format!("uplink|{steps}|true"))), [None, Some(steps)]);
     }
 
     #[test]

@@ -65,11 +65,20 @@ pub fn failure(error: &clap::Error) -> Failure {
         (ErrorKind::ArgumentConflict, ..) => {
             let prior = context(ContextKind::PriorArg).filter(|prior| *prior != argument);
             let message = prior.map_or("given twice; expected once".to_string(), |prior| {
-                format!("not possible together with {prior}; expected one of them")
+                format!("not possible together with {}; expected one of them", few(&prior))
             });
             Failure::input(option, format!("{message} ({help})"))
         }
         _ => Failure::input(command, format!("{}; expected what {help} shows", first_line(error))),
+    }
+}
+
+/// A list of options; of a long one, the group of options of a path, the first.
+fn few(options: &str) -> String {
+    let all: Vec<&str> = options.split(", ").collect();
+    match all.as_slice() {
+        [first, .., _, _, _] => format!("the options of the path, such as {first}"),
+        _ => options.to_string(),
     }
 }
 

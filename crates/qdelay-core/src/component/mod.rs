@@ -52,6 +52,8 @@ pub enum Kind {
     Delay,
     /// A model of random loss.
     Loss,
+    /// A random part of a delay.
+    Jitter,
     /// A file format of traces.
     Format,
     /// A radio channel.
@@ -85,6 +87,7 @@ impl Kind {
             Kind::Link => "link",
             Kind::Delay => "delay",
             Kind::Loss => "loss",
+            Kind::Jitter => "jitter",
             Kind::Format => "format",
             Kind::Channel => "channel",
             Kind::Scheduler => "scheduler",

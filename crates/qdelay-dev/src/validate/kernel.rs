@@ -164,7 +164,8 @@ fn case(table: &Table, row: usize, seed: u64, variant: &str, buffers: &str) -> R
         hops: Vec::new(),
         base_rtt: Span::from_millis(table.number(row, "rtt_ms") as u64) + HOST_DELAY,
         rtt_curve: None,
-        jitter: Span::ZERO,
+        jitter: qdelay_sim::Jitter::NONE,
+        uplink_jitter: qdelay_sim::Jitter::NONE,
         impairments: Impairments::default(),
         flows: (0..flows)
             .map(|index| FlowSpec {

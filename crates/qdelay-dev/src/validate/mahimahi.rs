@@ -114,7 +114,8 @@ fn case(link: &TraceLink, qdisc: &str, transport: &str, seed: u64, host: Host) -
         hops: Vec::new(),
         base_rtt: host.base_rtt,
         rtt_curve: None,
-        jitter: host.jitter,
+        jitter: host.jitter.into(),
+        uplink_jitter: qdelay_sim::Jitter::NONE,
         impairments: Impairments::default(),
         flows: vec![FlowSpec {
             start: START_STEP * (seed - 1),

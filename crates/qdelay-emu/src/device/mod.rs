@@ -10,44 +10,9 @@ pub mod packet;
 pub mod tun;
 
 use crate::gso::Offload;
+pub use qdelay_path::stack::Port;
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
-
-/// A side of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Port {
-    /// The command's side: packets from here go up.
-    Inside = 0,
-    /// The side of the host or network: packets from here go down.
-    Outside = 1,
-}
-
-impl Port {
-    /// Both ports, in the order in which they are served.
-    pub const ALL: [Port; 2] = [Port::Inside, Port::Outside];
-
-    /// An index for arrays with one entry for each port.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-    /// The other side.
-    #[inline]
-    pub const fn other(self) -> Port {
-        match self {
-            Port::Inside => Port::Outside,
-            Port::Outside => Port::Inside,
-        }
-    }
-    /// The name as printed: `inside`, `outside`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Port::Inside => "inside",
-            Port::Outside => "outside",
-        }
-    }
-}
 
 /// Maximum number of link-layer bytes in front of an IP packet: an Ethernet header with two VLAN tags.
 pub const HEADER_MAX: u16 = 22;

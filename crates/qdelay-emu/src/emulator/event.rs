@@ -16,6 +16,8 @@ pub enum EventKind {
     Dropped(DropReason),
     /// The packet was marked by the queue `node`.
     Marked(MarkReason),
+    /// A bit of the packet was changed by the impairment `node`.
+    Corrupted,
     /// The packet is complete behind the cell `node`, with the components of its delay since it was first taken from the queue.
     Split(Split),
     /// The packet left the path at the exit `node`, to be written to a device.

@@ -3,9 +3,9 @@
 use super::{Event, EventKind, PortMeasures, Release, Tap};
 use crate::device::Port;
 use crate::frame;
-use crate::plan::{PathNodes, Role};
 use crate::pool::{Pool, Slot};
-use qdelay_core::{DropReason, MarkReason, Packet, Span, Time};
+use qdelay_core::{DropReason, MarkReason, Packet, Random, Span, Time};
+use qdelay_path::stack::{PathNodes, Role};
 use qdelay_path::{NodeId, Observer, Split};
 use qdelay_record::{Direction, Fate, PacketRecord, Recorder};
 use std::collections::VecDeque;
@@ -31,6 +31,8 @@ pub(super) struct Meter<R, T> {
     timestamps: Vec<PacketTimestamps>,
     /// True if packets wait in several queues one after the other, each of which stamps their arrival.
     has_stages: bool,
+    /// Draws the bits that are changed in corrupted packets.
+    bits: Random,
 }
 
 /// The slot in a packet's handle; the upper half is the packet's number.
@@ -51,7 +53,8 @@ impl<R: Recorder, T: Tap> Meter<R, T> {
         if recorder.is_on() || has_stages {
             timestamps.resize(pool.slots(), PacketTimestamps::default());
         }
-        Meter { pool, nodes, measures, releases, recorder, tap, timestamps, has_stages }
+        let bits = Random::derive(0, "corrupt", "bit");
+        Meter { pool, nodes, measures, releases, recorder, tap, timestamps, has_stages, bits }
     }
 
     #[inline]
@@ -182,6 +185,36 @@ impl<R: Recorder, T: Tap> Observer for Meter<R, T> {
         let header = usize::from(self.pool.header(slot));
         frame::set_ce(self.pool.bytes_mut(slot).get_mut(header..).unwrap_or(&mut []));
         self.notify_tap(now, node, EventKind::Marked(reason), packet);
+    }
+
+    #[cold]
+    fn corrupted(&mut self, now: Time, node: NodeId, packet: &Packet) -> bool {
+        let slot = slot_of(packet);
+        let (header, is_unsummed) = (self.pool.header(slot), self.pool.is_unsummed(slot));
+        let range = usize::from(header)..usize::from(header) + packet.bytes as usize;
+        let data = self.pool.bytes_mut(slot).get_mut(range).unwrap_or(&mut []);
+        if is_unsummed {
+            frame::complete_checksum(data);
+        }
+        frame::corrupt(data, |bits| self.bits.below(bits));
+        // With a complete checksum the packet is written alone, so that its receiver sees the error.
+        self.pool.set_header(slot, header, false);
+        self.measures[self.nodes.role(node).source.index()].corrupted += 1;
+        self.notify_tap(now, node, EventKind::Corrupted, packet);
+        true
+    }
+
+    #[cold]
+    fn duplicated(&mut self, _now: Time, node: NodeId, packet: &Packet) -> Option<u64> {
+        let slot = slot_of(packet);
+        let copy = self.pool.copy_slot(slot)?;
+        self.measures[self.nodes.role(node).source.index()].duplicated += 1;
+        let copied = handle((packet.handle >> 32) as u32, copy);
+        if self.recorder.is_on() || self.has_stages {
+            let timestamps = *self.timestamps_of(packet);
+            *self.timestamps_of(&Packet { handle: copied, ..*packet }) = timestamps;
+        }
+        Some(copied)
     }
 
     #[inline]

@@ -23,9 +23,9 @@ pub use pcapng::{PcapngLog, PcapngOptions};
 pub use writer::{LogError, LogSummary};
 
 use crate::device::Port;
-use crate::plan::PathNodes;
 use crate::plan_kind::PlanKind;
 use qdelay_core::Rate;
+use qdelay_path::stack::PathNodes;
 use qdelay_path::stack::{Bottleneck, StackError};
 use qdelay_path::{AnyLink, Line, NodeId};
 

@@ -4,7 +4,7 @@ pub mod cells;
 pub mod watched;
 
 use qdelay_core::{Random, Span, Time};
-use qdelay_emu::plan::{Direction, Plan};
+use qdelay_path::stack::{Direction, Plan};
 use qdelay_path::{AnyLink, TraceLink, parse_link};
 use qdelay_trace::ScheduleBuilder;
 
@@ -85,12 +85,8 @@ pub fn link(text: &str) -> AnyLink {
 
 pub fn direction(qdisc: &str, text: &str, delay_ms: u64) -> Direction {
     Direction {
-        qdisc: qdelay_core::qdisc::AnyQdisc::parse(qdisc).unwrap(),
-        link: link(text),
         delay: Span::from_millis(delay_ms),
-        curve: None,
-        jitter: Span::ZERO,
-        loss: qdelay_path::LossModel::None,
+        ..Direction::new(qdelay_core::qdisc::AnyQdisc::parse(qdisc).unwrap(), link(text))
     }
 }
 

@@ -14,7 +14,7 @@ use qdelay_trace::DelaySteps;
 
 const PROFILE: Typed<Option<&str>> =
     Typed::new("profile", "", "Delays and since when they hold, as in 0s@20ms+5s@60ms; required.");
-/// Key `reorder`, of every delay over time.
+/// Key `reorder`, of every delay over time and every jitter.
 pub const REORDER: Typed<bool> = Typed::new(
     "reorder",
     "off",

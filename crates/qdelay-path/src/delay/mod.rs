@@ -1,16 +1,18 @@
 //! A delay: each packet leaves some time after its arrival, in the order of arrival.
 //!
-//! Parameters: `span`; `curve`, a delay over time that is added to it ([`Curve`]); `jitter`, added uniformly between nothing and this
-//! much, drawn for each packet, while no packet overtakes another (one that drew less waits for the one before); `loss`, a
-//! [model](LossModel) of the loss of packets as they enter. Jitter and loss draw from streams of the node's own.
+//! Parameters: `span`; `curve`, a delay over time that is added to it ([`Curve`]); `jitter`, a random part ([`Jitter`]), drawn for each
+//! packet from a stream of the node's own. Packets keep their order, so that one that drew less waits for the one before, unless the curve
+//! or the jitter has `reorder`.
 
 pub mod curve;
+pub mod jitter;
 
 use crate::NodeId;
-use crate::impairment::{Loss, LossModel};
 use crate::schedule::Schedule;
 use alloc::boxed::Box;
 pub use curve::{Curve, Part};
+use jitter::Draws;
+pub use jitter::Jitter;
 use qdelay_core::{Packet, Random, Span, Time};
 
 /// The settings of a delay.
@@ -18,27 +20,25 @@ use qdelay_core::{Packet, Random, Span, Time};
 pub struct DelaySpec {
     /// The delay of each packet.
     pub span: Span,
-    /// At most this much more, uniformly; zero for none.
-    pub jitter: Span,
-    /// Loss model.
-    pub loss: LossModel,
+    /// A random part.
+    pub jitter: Jitter,
     /// A delay over time, in addition to `span`.
     pub curve: Option<Box<Curve>>,
 }
 
 impl DelaySpec {
-    /// A constant delay without jitter or loss.
+    /// A constant delay without jitter.
     pub const fn constant(span: Span) -> DelaySpec {
-        DelaySpec { span, jitter: Span::ZERO, loss: LossModel::None, curve: None }
+        DelaySpec { span, jitter: Jitter::NONE, curve: None }
     }
     /// A delay over time.
     pub fn over_time(curve: Curve) -> DelaySpec {
         DelaySpec { curve: Some(Box::new(curve)), ..DelaySpec::constant(Span::ZERO) }
     }
-
-    /// Whether all numbers of the loss are probabilities.
-    pub fn is_possible(&self) -> bool {
-        self.loss.is_possible()
+    /// The same delay with this jitter.
+    #[must_use]
+    pub fn with_jitter(self, jitter: impl Into<Jitter>) -> DelaySpec {
+        DelaySpec { jitter: jitter.into(), ..self }
     }
 }
 
@@ -51,8 +51,6 @@ pub(crate) enum Entry {
     First(Time),
     /// It waits behind others.
     Behind,
-    /// It is lost.
-    Lost,
 }
 
 /// The state of a delay.
@@ -60,30 +58,21 @@ pub(crate) enum Entry {
 pub(crate) struct Delay {
     pub(crate) next: NodeId,
     span: Span,
-    jitter: Span,
+    /// `None` without jitter.
+    jitter: Option<Box<Draws>>,
     curve: Option<Box<Curve>>,
     pub(crate) schedule: Schedule,
-    draws: Random,
-    /// `None` if nothing is lost.
-    loss: Option<Box<Loss>>,
     /// True if the delay differs from packet to packet.
     moves: bool,
 }
 
 impl Delay {
     pub(crate) fn new(spec: DelaySpec, next: NodeId, seed: u64, name: &str) -> Delay {
-        let DelaySpec { span, jitter, loss, curve } = spec;
-        let draws = |stream| Random::derive(seed, name, stream);
-        Delay {
-            next,
-            span,
-            jitter,
-            moves: !jitter.is_zero() || curve.is_some(),
-            curve,
-            schedule: Schedule::default(),
-            draws: draws("jitter"),
-            loss: loss.is_lossy().then(|| Box::new(Loss::new(loss, draws("loss")))),
-        }
+        let DelaySpec { span, jitter, curve } = spec;
+        let draws = || Box::new(Draws::new(jitter.clone(), Random::derive(seed, name, "jitter")));
+        let jitter = (!jitter.is_none()).then(draws);
+        let moves = jitter.is_some() || curve.is_some();
+        Delay { next, span, jitter, curve, schedule: Schedule::default(), moves }
     }
 
     /// Does `spec` with the packets that enter from now on, and draws from the beginning of the streams of `seed`.
@@ -94,17 +83,12 @@ impl Delay {
 
     #[inline]
     pub(crate) fn enter(&mut self, now: Time, packet: &Packet) -> Entry {
-        if let Some(loss) = &mut self.loss
-            && draw_loss(loss, now)
-        {
-            return Entry::Lost;
-        }
         let mut leave = now + self.span;
         if self.moves {
             if self.reorders() {
                 return self.enter_by_itself(now, packet);
             }
-            leave += self.moving(now);
+            leave = now + self.moving(now);
         }
         let before = self.schedule.last();
         if before.is_none() && leave == now {
@@ -116,25 +100,26 @@ impl Delay {
         if before.is_none() { Entry::First(leave) } else { Entry::Behind }
     }
 
-    /// The part of the delay that differs from packet to packet.
+    /// The delay of a packet that enters at `now`.
     #[inline(never)]
     fn moving(&mut self, now: Time) -> Span {
-        let curve = self.curve.as_mut().map_or(Span::ZERO, |curve| curve.at(now));
-        match self.jitter {
-            Span::ZERO => curve,
-            jitter => curve + Span::from_nanos(self.draws.below(jitter.as_nanos().saturating_add(1))),
+        let delay = self.span + self.curve.as_mut().map_or(Span::ZERO, |curve| curve.at(now));
+        match &mut self.jitter {
+            None => delay,
+            Some(draws) => Span::from_nanos(delay.as_nanos().saturating_add_signed(draws.draw())),
         }
     }
 
     /// Whether packets may overtake others.
     fn reorders(&self) -> bool {
         self.curve.as_ref().is_some_and(|curve| curve.reorder)
+            || self.jitter.as_ref().is_some_and(|draws| draws.reorders())
     }
 
     /// Lets a packet wait for its own delay, whatever those before it do.
     #[inline(never)]
     fn enter_by_itself(&mut self, now: Time, packet: &Packet) -> Entry {
-        let leave = now + self.span + self.moving(now);
+        let leave = now + self.moving(now);
         if leave == now {
             return Entry::Through;
         }
@@ -142,12 +127,6 @@ impl Delay {
         self.schedule.insert(leave, packet);
         if leave < first { Entry::First(leave) } else { Entry::Behind }
     }
-}
-
-/// Whether a packet is lost. Not inlined, as few delays draw.
-#[inline(never)]
-fn draw_loss(loss: &mut Loss, now: Time) -> bool {
-    loss.draw(now)
 }
 
 #[cfg(test)]

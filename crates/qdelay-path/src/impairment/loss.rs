@@ -1,6 +1,11 @@
-//! Models of random loss: whether each packet is lost, from draws of their own.
+//! Models of random loss: whether each packet is lost, from draws of their own. The same models choose the packets that are corrupted,
+//! copied or held back.
 //!
-//! `random` loses each packet with one probability, independently of the others. `gilbert-elliott` is a Markov chain of two
+//! `random` loses each packet with one probability, independently of the others; with `correlation` it is a chain of two states, lost and
+//! not lost, whose share of losses is the probability and whose correlation of one packet with the next is that number, so that bursts of
+//! losses have a mean length of 1 / ((1 - correlation) (1 - probability)). Its variant `netem` draws as Linux's `get_crandom`: the
+//! numbers that are compared with the probability move less from packet to packet, and fewer of them are near 0, so that fewer packets are
+//! lost than the probability says. `gilbert-elliott` is a Markov chain of two
 //! states, good and bad, each with a probability of loss: Gilbert (1960), "Capacity of a Burst-Noise Channel", with losses in the
 //! bad state alone, and Elliott (1963), "Estimates of Error Rates for Codes on Burst-Noise Channels", with losses in both. Its
 //! parameters are those of netem's `loss gemodel P R 1-H 1-K`. It begins in the good state. For each packet the state first decides
@@ -16,6 +21,8 @@
 //! | parameter | unit | default | what it is |
 //! | --- | --- | --- | --- |
 //! | `probability` of `random` | percent | required | of the loss of a packet |
+//! | `correlation` of `random` | percent | 0% | of one packet's loss with that of the packet before |
+//! | `variant` of `random` | name | exact | `netem`: the correlation as in Linux's netem |
 //! | `p` | percent | required | of the change from good to bad, after each packet |
 //! | `r` | percent | required | of the change from bad to good, after each packet |
 //! | `bad` | percent | 100% | of a loss in the bad state: 1-h |
@@ -26,6 +33,7 @@
 //! Differences from the reference: netem draws once for a change and a loss in the good state; here they are independent, as in the
 //! papers. In netem `r` is 1-p where it is not given.
 
+use crate::delay::jitter::{CORRELATION, VARIANT, Variant, netem_draw};
 use crate::over_time::{OverTime, REPEAT};
 use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
@@ -55,7 +63,7 @@ const fn percent(name: &'static str, default: &'static str, about: &'static str)
 
 static RANDOM: Component =
     Component::new(Kind::Loss, "random", "Each packet by itself; what a plain percentage means.")
-        .with(&[PROBABILITY.parameter()])
+        .with(&[PROBABILITY.parameter(), CORRELATION.parameter(), VARIANT.parameter()])
         .positional("probability");
 static GILBERT_ELLIOTT: Component =
     Component::new(Kind::Loss, "gilbert-elliott", "In bursts: a chain of a good and a bad state.")
@@ -80,6 +88,15 @@ pub enum LossModel {
     None,
     /// Each packet with this probability.
     Random(f64),
+    /// Each packet with a probability that depends on the packet before.
+    Correlated {
+        /// Share of lost packets; in the variant `netem` the number that draws are compared with.
+        probability: f64,
+        /// Correlation with the packet before.
+        correlation: f64,
+        /// Arithmetic of the draws.
+        variant: Variant,
+    },
     /// A chain of two states.
     GilbertElliott {
         /// Probability of the change from good to bad after each packet.
@@ -93,6 +110,13 @@ pub enum LossModel {
     },
     /// Each packet with the probability that holds when it enters.
     OverTime(Box<OverTime<LossRate>>),
+}
+
+/// Each packet with this probability.
+impl From<f64> for LossModel {
+    fn from(probability: f64) -> LossModel {
+        LossModel::Random(probability)
+    }
 }
 
 impl LossModel {
@@ -109,7 +133,14 @@ impl LossModel {
             arguments.get(key).ok_or_else(missing)
         };
         match arguments.component().name {
-            name if name == RANDOM.name => required(&PROBABILITY).map(LossModel::Random),
+            name if name == RANDOM.name => {
+                let (probability, correlation) = (required(&PROBABILITY)?, arguments.get(&CORRELATION));
+                let variant = Variant::named(arguments);
+                Ok(match correlation > 0.0 {
+                    true => LossModel::Correlated { probability, correlation, variant },
+                    false => LossModel::Random(probability),
+                })
+            }
             name if name == GILBERT_ELLIOTT.name => Ok(LossModel::GilbertElliott {
                 p: required(&P)?,
                 r: required(&R)?,
@@ -144,7 +175,7 @@ impl LossModel {
     pub fn is_lossy(&self) -> bool {
         match self {
             LossModel::None => false,
-            LossModel::Random(probability) => *probability > 0.0,
+            LossModel::Random(probability) | LossModel::Correlated { probability, .. } => *probability > 0.0,
             LossModel::GilbertElliott { p, bad, good, .. } => *good > 0.0 || *p > 0.0 && *bad > 0.0,
             LossModel::OverTime(losses) => losses.steps().largest() > LossRate(0.0),
         }
@@ -154,7 +185,7 @@ impl LossModel {
     pub fn least(&self) -> f64 {
         match self {
             LossModel::None => 0.0,
-            LossModel::Random(probability) => *probability,
+            LossModel::Random(probability) | LossModel::Correlated { probability, .. } => *probability,
             LossModel::GilbertElliott { bad, good, .. } => bad.min(*good),
             LossModel::OverTime(losses) => losses.steps().least().0,
         }
@@ -167,6 +198,9 @@ impl LossModel {
             // Steps are checked when they are made.
             LossModel::None | LossModel::OverTime(_) => true,
             LossModel::Random(probability) => is_one(probability),
+            LossModel::Correlated { probability, correlation, .. } => {
+                is_one(probability) && is_one(correlation)
+            }
             LossModel::GilbertElliott { p, r, bad, good } => [p, r, bad, good].into_iter().all(is_one),
         }
     }
@@ -181,13 +215,23 @@ pub fn is_percentage(text: &str) -> bool {
 #[derive(Clone, Debug)]
 pub(crate) struct Loss {
     model: LossModel,
+    /// Of a chain: whether it is in the bad state; of correlated losses: whether the packet before was lost.
     is_bad: bool,
+    /// Of correlated losses: the draw before in the variant `netem`, and whether there was a packet before in the other.
+    last: Option<f64>,
     random: Random,
 }
 
 impl Loss {
     pub(crate) fn new(model: LossModel, random: Random) -> Loss {
-        Loss { model, is_bad: false, random }
+        Loss { model, is_bad: false, last: None, random }
+    }
+
+    /// Goes on as `old`, which has the same model.
+    pub(crate) fn go_on_as(&mut self, old: Loss) {
+        if self.model == old.model {
+            *self = old;
+        }
     }
 
     /// Whether a packet that enters at `now` is lost.
@@ -196,6 +240,20 @@ impl Loss {
             LossModel::None => false,
             LossModel::Random(probability) => self.random.unit() < *probability,
             LossModel::OverTime(losses) => self.random.unit() < losses.at(now).0,
+            &mut LossModel::Correlated { probability, correlation, variant: Variant::Netem } => {
+                netem_draw(&mut self.random, correlation, &mut self.last) < probability
+            }
+            &mut LossModel::Correlated { probability, correlation, variant: Variant::Exact } => {
+                // The first packet has none before it.
+                let share = match (self.last, self.is_bad) {
+                    (None, _) => probability,
+                    (Some(_), true) => probability + correlation * (1.0 - probability),
+                    (Some(_), false) => probability * (1.0 - correlation),
+                };
+                let draw = self.random.unit();
+                (self.last, self.is_bad) = (Some(draw), draw < share);
+                self.is_bad
+            }
             &mut LossModel::GilbertElliott { p, r, bad, good } => {
                 let (loss, change) = if self.is_bad { (bad, r) } else { (good, p) };
                 let is_lost = self.random.unit() < loss;
@@ -220,6 +278,11 @@ mod tests {
         for text in ["1%", "random:1%", "random:probability=1%", "1.0%"] {
             assert_eq!(model(text), Ok(LossModel::Random(0.01)), "{text}");
         }
+        let correlated =
+            |variant| Ok(LossModel::Correlated { probability: 0.01, correlation: 0.25, variant });
+        assert_eq!(model("1%:correlation=25%"), correlated(Variant::Exact));
+        assert_eq!(model("random:1%:correlation=25%:variant=netem"), correlated(Variant::Netem));
+        assert_eq!(model("1%:variant=netem"), Ok(LossModel::Random(0.01)));
         let chain = |bad, good| Ok(LossModel::GilbertElliott { p: 0.01, r: 0.25, bad, good });
         assert_eq!(model("gilbert-elliott:p=1%:r=25%"), chain(1.0, 0.0));
         assert_eq!(model("gilbert-elliott:p=1%:r=25%:bad=50%:good=0.1%"), chain(0.5, 0.001));

@@ -116,6 +116,9 @@ impl<Q: Qdisc> Path<Q> {
         let queue = node.role.queue_mut();
         let (has_timer, is_heard) = (queue.has_timer, !node.listeners.is_empty());
         if has_timer || is_heard {
+            if queue.is_held {
+                return None;
+            }
             if queue.retiring.is_some() {
                 return self.dequeue_oldest(at, now, observer);
             }

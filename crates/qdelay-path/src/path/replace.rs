@@ -20,7 +20,7 @@ use super::Path;
 use crate::gate::Refused;
 use crate::link::{AnyLink, LinkModel, Serial, Shaped, Slotted};
 use crate::node::{Leaving, Link, Past, Queue, Retired, Retiring, Role};
-use crate::{AnyPacer, Count, DelaySpec, NodeId, Observer, Pacer, PathError, Signal};
+use crate::{AnyPacer, Count, DelaySpec, ImpairmentSpec, NodeId, Observer, Pacer, PathError, Signal};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -81,6 +81,24 @@ impl<Q: Qdisc> Path<Q> {
         Ok(changed)
     }
 
+    /// Whether a light load is in front of the queue of the link `node`.
+    pub fn is_behind_light(&self, node: NodeId) -> bool {
+        self.nodes.iter().any(|other| match &other.role {
+            Role::Light(light) => self.nodes[light.next.index()].role.queue().puller == node,
+            _ => false,
+        })
+    }
+
+    /// Whether `node` is a delay.
+    pub fn is_delay(&self, node: NodeId) -> bool {
+        matches!(self.nodes.get(node.index()).map(|node| &node.role), Some(Role::Delay(_)))
+    }
+
+    /// Whether `node` is an impairment.
+    pub fn is_impairment(&self, node: NodeId) -> bool {
+        matches!(self.nodes.get(node.index()).map(|node| &node.role), Some(Role::Impairment(_)))
+    }
+
     /// Puts another link in the place of `node` at `now`, after everything that is due by then.
     ///
     /// # Errors
@@ -93,11 +111,7 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Result<(), PathError> {
         self.require(node, "link", |role| matches!(role, Role::Link(_) | Role::Leaving(_)))?;
-        let is_behind_light = self.nodes.iter().any(|other| match &other.role {
-            Role::Light(light) => self.nodes[light.next.index()].role.queue().puller == node,
-            _ => false,
-        });
-        if is_behind_light || link.light().is_some() {
+        if self.is_behind_light(node) || link.light().is_some() {
             return Err(PathError::Light { node });
         }
         self.poll(now, observer)?;
@@ -198,7 +212,7 @@ impl<Q: Qdisc> Path<Q> {
     /// Makes the delay `node` another one at `now`, after everything that is due by then.
     ///
     /// # Errors
-    /// `now` is before the time of an earlier call, the node is no delay, or the loss is no probability.
+    /// `now` is before the time of an earlier call, or the node is no delay.
     pub fn replace_delay<O: Observer>(
         &mut self,
         now: Time,
@@ -207,12 +221,60 @@ impl<Q: Qdisc> Path<Q> {
         observer: &mut O,
     ) -> Result<(), PathError> {
         self.require(node, "delay", |role| matches!(role, Role::Delay(_)))?;
+        self.poll(now, observer)?;
+        let delay = self.nodes[node.index()].role.delay_mut();
+        delay.replace(spec, self.seed, &self.names[node.index()]);
+        Ok(())
+    }
+
+    /// Makes the impairment `node` another one at `now`, after everything that is due by then. Models that stay the same go on where they
+    /// are.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call, the node is no impairment, or a number is no probability.
+    pub fn replace_impairment<O: Observer>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        spec: ImpairmentSpec,
+        observer: &mut O,
+    ) -> Result<(), PathError> {
+        self.require(node, "impairment", |role| matches!(role, Role::Impairment(_)))?;
         if !spec.is_possible() {
             return Err(PathError::Loss { node });
         }
         self.poll(now, observer)?;
-        let delay = self.nodes[node.index()].role.delay_mut();
-        delay.replace(spec, self.seed, &self.names[node.index()]);
+        let impairment = self.nodes[node.index()].role.impairment_mut();
+        impairment.replace(spec, self.seed, &self.names[node.index()]);
+        Ok(())
+    }
+
+    /// Holds the queue `node` from `now` on, or no longer: while it is held, its packets wait, whatever its link has to offer. A packet in
+    /// transmission goes on.
+    ///
+    /// # Errors
+    /// `now` is before the time of an earlier call, or the node is no queue in front of a link: a cell serves what its bearers
+    /// have announced, and a pacer what it was told of.
+    pub fn hold_queue<O: Observer>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        is_held: bool,
+        observer: &mut O,
+    ) -> Result<(), PathError> {
+        self.require(node, "queue", |role| matches!(role, Role::Queue(_)))?;
+        let puller = self.nodes[node.index()].role.queue().puller;
+        self.require(puller, "link", |role| matches!(role, Role::Link(_) | Role::Leaving(_)))?;
+        self.poll(now, observer)?;
+        self.reordered(|path| {
+            let queue = path.nodes[node.index()].role.queue_mut();
+            queue.is_held = is_held;
+            queue.retire();
+        });
+        if !is_held && self.idle[puller.index()] {
+            self.wake(puller, node, now, observer);
+        }
+        self.run(now, observer);
         Ok(())
     }
 
@@ -351,7 +413,7 @@ impl<Q: Qdisc> Queue<Q> {
                 self.retiring = None;
             }
         }
-        self.has_timer = self.retiring.is_some() || self.qdisc.has_timer() || self.discards();
+        self.has_timer = self.is_held || self.retiring.is_some() || self.qdisc.has_timer() || self.discards();
     }
 }
 

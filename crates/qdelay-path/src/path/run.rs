@@ -3,7 +3,7 @@
 use super::Path;
 use crate::delay::{Delay, Entry};
 use crate::f1::Sending as OverF1;
-use crate::impairment::Verdict;
+use crate::impairment::{CORRUPTED, Change, Verdict};
 use crate::link::AnyLink;
 use crate::node::{Role, Sending};
 use crate::schedule::Schedule;
@@ -174,7 +174,6 @@ impl<Q: Qdisc> Path<Q> {
                 Role::Delay(delay) => match delay.enter(now, &packet) {
                     Entry::Behind => return,
                     Entry::First(leave) => return self.deadlines.set(to.index(), leave),
-                    Entry::Lost => return self.discard(to, &packet, now, DropReason::LOSS, observer),
                     Entry::Through => delay.next,
                 },
                 Role::Wire(wire) => match wire.enter(now, &packet) {
@@ -186,10 +185,8 @@ impl<Q: Qdisc> Path<Q> {
                 },
                 Role::Impairment(impairment) => match impairment.enter(now) {
                     Verdict::Through => impairment.next,
-                    Verdict::Lost => return self.discard(to, &packet, now, DropReason::LOSS, observer),
-                    Verdict::Held { leave, has_copy } => {
-                        return self.keep(to, packet, leave, has_copy, now, observer);
-                    }
+                    Verdict::Dropped(reason) => return self.discard(to, &packet, now, reason, observer),
+                    Verdict::Changed(change) => return self.keep(to, packet, change, now, observer),
                 },
                 Role::F1(f1) => match f1.enter(now, &mut packet) {
                     OverF1::OnItsWay => return self.follow_f1(to, now),
@@ -231,18 +228,14 @@ impl<Q: Qdisc> Path<Q> {
         }
     }
 
-    /// The impairment `at` keeps `packet` until `leave`, and a copy behind it if the host has a handle for one.
+    /// The impairment `at` corrupts `packet`, or keeps it for a time, or has a copy follow it, if the host can do so.
     #[cold]
-    fn keep<O: Observer>(
-        &mut self,
-        at: NodeId,
-        packet: Packet,
-        leave: Time,
-        has_copy: bool,
-        now: Time,
-        observer: &mut O,
-    ) {
+    fn keep<O: Observer>(&mut self, at: NodeId, packet: Packet, change: Change, now: Time, observer: &mut O) {
+        let Change { leave, has_copy, is_corrupt } = change;
         debug_assert!(leave >= now, "a packet leaves before it comes");
+        if is_corrupt && !observer.corrupted(now, at, &packet) {
+            return self.discard(at, &packet, now, CORRUPTED, observer);
+        }
         let node = &mut self.nodes[at.index()];
         let impairment = node.role.impairment_mut();
         impairment.schedule.insert(leave, &packet);

@@ -9,7 +9,9 @@
 //!
 //! Access links are wires, and one of acknowledgements that meets no others on its way has the delay in it.
 //!
-//! A node for loss, reordering and duplication, where there is any, stands in front of the delay of its direction.
+//! A node for loss, corruption, reordering and duplication, where there is any, stands in front of the delay of its direction.
+//!
+//! A [`Plan`] is the other kind of path: a queue, a link, an impairment and a delay in each direction, for `qdelay link` and gateways.
 //!
 //! A light load stands in front of the queue of a link that replays two loads.
 //!
@@ -18,22 +20,28 @@
 //! uplink of its own, or queues at the [uplink of the cell](CellUplink). A host that knows the flow of a packet puts it in where that flow enters; one that knows only its class
 //! has it sent there ([`FlowKey::Class`]).
 
+mod adjust;
 mod cell;
 mod hops;
 mod nodes;
+mod plan;
 mod uplink;
 
+pub use adjust::{Adjustment, DirectionAdjustment};
 pub use cell::{
     Backhaul, BearerSpec, ByDscp, CellScenario, CellUplink, GateSpec, QosFlowSpec, UeSpec, UpfSpec,
     UplinkBearerSpec,
 };
 pub use hops::{HOPS_MAX, HopSpec};
 pub use nodes::Place;
+pub use plan::{
+    Direction, LATENESS_CEILING, LATENESS_FLOOR, PathNodes, Plan, Port, Role, lateness_limit, step,
+};
 
 use crate::delay::Part;
 use crate::{
-    AnyLink, BuildError, Curve, DelaySpec, Impairments, Key, LinkModel, NodeId, NodeSpec, Path, PathBuilder,
-    Rules, WireSpec,
+    AnyLink, BuildError, Curve, DelaySpec, ImpairmentSpec, Impairments, Jitter, Key, LinkModel, NodeId,
+    NodeSpec, Path, PathBuilder, Rules, WireSpec,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -142,9 +150,11 @@ pub struct Dumbbell<'a> {
     pub base_rtt: Span,
     /// A round trip over time, in place of `base_rtt`.
     pub rtt_curve: Option<&'a Curve>,
-    /// At most this much more delay behind the bottleneck.
-    pub jitter: Span,
-    /// Loss, reordering and duplication.
+    /// A random part of the delay behind the bottleneck.
+    pub jitter: &'a Jitter,
+    /// A random part of the delay behind the uplink.
+    pub uplink_jitter: &'a Jitter,
+    /// Loss, corruption, reordering and duplication.
     pub impairments: &'a Impairments,
     /// The flows, each with a number of its own: its place here. What is of none goes the first one's way in a cell.
     pub flows: &'a [FlowWay],
@@ -166,6 +176,8 @@ pub struct Topology {
     pub down: NodeId,
     /// The exit of data.
     pub receivers: NodeId,
+    /// The impairments of data and acknowledgements, where there are.
+    pub impairments: [Option<NodeId>; 2],
     /// The delay of acknowledgements, or where those of each flow are sent to a delay of their own.
     pub up: NodeId,
     /// The exit of acknowledgements.
@@ -288,31 +300,31 @@ impl Dumbbell<'_> {
         // From the bottleneck outwards: hops and access links are chained to the entry that the bottleneck has.
         let mut stack = Stack::default();
         let (entry, queue, link) = self.add_bottleneck(&mut stack)?;
-        let down = DelaySpec { jitter: self.jitter, ..self.delay(Part::Half, Span::ZERO) };
-        let down = stack.add(Place::Elsewhere, "down", NodeSpec::Delay(down));
+        let down = NodeSpec::Delay(self.delay(Part::Half, Span::ZERO));
+        let down = stack.add(Place::Elsewhere, "down", down);
         let receivers = stack.add(Place::Elsewhere, "receivers", NodeSpec::Exit);
         let senders = stack.add_back(Place::Elsewhere, "senders", NodeSpec::Exit);
         let last = stack.builder.name_of(link).to_string();
-        if self.impairments.down.is_none() {
-            stack.chain(&[&last, "down", "receivers"]);
-        } else {
-            let impairment = NodeSpec::Impairment(self.impairments.down.clone());
-            stack.add(Place::Elsewhere, IMPAIRMENTS[0], impairment);
+        if self.is_impaired(&self.impairments.down) {
             stack.chain(&[&last, IMPAIRMENTS[0], "down", "receivers"]);
+        } else {
+            stack.chain(&[&last, "down", "receivers"]);
         }
+        let impaired_down = self.add_impairment(&mut stack, &self.impairments.down, IMPAIRMENTS[0]);
         let (entry, hops) = hops::add(&mut stack, self.hops, entry)?;
         let (ups, uplinks) = self.add_uplinks(&mut stack)?;
         let up = self.add_up(&mut stack);
-        let impaired = (!self.impairments.up.is_none()).then(|| {
-            let impairment = NodeSpec::Impairment(self.impairments.up.clone());
+        let impaired_up = self.add_impairment(&mut stack, &self.impairments.up, IMPAIRMENTS[1]);
+        if impaired_up.is_some() || !ups.is_empty() && self.is_impaired(&self.impairments.up) {
             stack.chain(&[IMPAIRMENTS[1], "up"]);
-            stack.add_back(Place::Elsewhere, IMPAIRMENTS[1], impairment)
-        });
-        let ups = if ups.is_empty() { vec![impaired.unwrap_or(up)] } else { ups };
+        }
+        let ups = if ups.is_empty() { vec![impaired_up.unwrap_or(up)] } else { ups };
         let mut entries = self.add_access(&mut stack, entry, &ups, senders)?;
         if self.key == FlowKey::Class {
             self.add_classes(&mut stack, &mut entries);
         }
+        let impairments =
+            self.add_idle_impairments(&mut stack, [impaired_down, impaired_up], !uplinks.is_empty());
         let Stack { builder, places, is_back } = stack;
         let Entries { data: data_entry, acks: ack_entry } = entries;
         let path = builder.build(self.seed)?;
@@ -322,6 +334,7 @@ impl Dumbbell<'_> {
             link,
             down,
             receivers,
+            impairments,
             up,
             senders,
             data_entry,
@@ -331,6 +344,35 @@ impl Dumbbell<'_> {
             is_back,
             places,
         })
+    }
+
+    /// Whether there is a node for `spec`: where it does something, and under a real clock, where it may be changed to do something.
+    fn is_impaired(&self, spec: &ImpairmentSpec) -> bool {
+        !spec.is_none() || self.key == FlowKey::Class
+    }
+
+    /// The node `name` for `spec`, where it does something.
+    fn add_impairment(&self, stack: &mut Stack, spec: &ImpairmentSpec, name: &str) -> Option<NodeId> {
+        let is_up = name == IMPAIRMENTS[1];
+        let add = if is_up { Stack::add_back } else { Stack::add };
+        (!spec.is_none()).then(|| add(stack, Place::Elsewhere, name, NodeSpec::Impairment(spec.clone())))
+    }
+
+    /// Under a real clock, the nodes of impairments that do nothing yet, behind all others, so that these have the places that they have in
+    /// the simulator. Acknowledgements that meet no uplink have none.
+    fn add_idle_impairments(
+        &self,
+        stack: &mut Stack,
+        [down, up]: [Option<NodeId>; 2],
+        has_uplink: bool,
+    ) -> [Option<NodeId>; 2] {
+        let idle = || NodeSpec::Impairment(ImpairmentSpec::default());
+        let is_real = self.key == FlowKey::Class;
+        let down = down.or_else(|| is_real.then(|| stack.add(Place::Elsewhere, IMPAIRMENTS[0], idle())));
+        let up = up.or_else(|| {
+            (is_real && has_uplink).then(|| stack.add_back(Place::Elsewhere, IMPAIRMENTS[1], idle()))
+        });
+        [down, up]
     }
 
     fn key(&self) -> Key {
@@ -366,7 +408,7 @@ impl Dumbbell<'_> {
 
     /// An uplink, or one for each UE: where its packets enter, and queues and links.
     fn add_uplinks(&self, stack: &mut Stack) -> Result<(Vec<NodeId>, Vec<[NodeId; 2]>), StackError> {
-        let behind = if self.impairments.up.is_none() { "up" } else { IMPAIRMENTS[1] };
+        let behind = if self.is_impaired(&self.impairments.up) { IMPAIRMENTS[1] } else { "up" };
         if let Some((cell, uplink)) = self.cell_uplink() {
             let added = uplink::add(stack, cell, uplink, self.key(), self.flows, behind)?;
             return Ok((added.entries, added.pairs));
@@ -406,14 +448,15 @@ impl Dumbbell<'_> {
             (None, Part::Rest | Part::Whole) => self.rest(),
         };
         let curve = self.rtt_curve.map(|curve| Box::new(curve.clone().part(part)));
-        DelaySpec { curve, ..DelaySpec::constant(own + extra) }
+        let jitter = if part == Part::Half { self.jitter } else { self.uplink_jitter };
+        DelaySpec { curve, ..DelaySpec::constant(own + extra).with_jitter(jitter.clone()) }
     }
 
     /// Whether the acknowledgements of `flow` meet no others on their way, so that its access link leads to the senders.
     fn returns_alone(&self, flow: &FlowWay) -> bool {
         let is_direct =
-            self.uplink.is_none() && self.cell_uplink().is_none() && self.impairments.up.is_none();
-        let has_jitter = flow.is_upload && flow.access_jitter > Span::ZERO;
+            self.uplink.is_none() && self.cell_uplink().is_none() && !self.is_impaired(&self.impairments.up);
+        let has_jitter = !self.uplink_jitter.is_none() || flow.is_upload && flow.access_jitter > Span::ZERO;
         let moves = self.rtt_curve.is_some() || flow.extra_curve.is_some();
         flow.access.is_some() && is_direct && !has_jitter && !moves
     }
@@ -476,7 +519,7 @@ impl Dumbbell<'_> {
             if flow.access_jitter > Span::ZERO {
                 // Its random stream is that of its name, and so the flow's own.
                 let jitter = name("access-jitter");
-                let spec = DelaySpec { jitter: flow.access_jitter, ..DelaySpec::constant(Span::ZERO) };
+                let spec = DelaySpec::constant(Span::ZERO).with_jitter(flow.access_jitter);
                 let spec = NodeSpec::Delay(spec);
                 if flow.is_upload {
                     stack.chain_to(&[&jitter], up_to);

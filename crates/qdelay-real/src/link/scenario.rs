@@ -11,12 +11,13 @@ use qdelay_core::component::Registry;
 use qdelay_emu::classes::Classes;
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings};
-use qdelay_path::{Line, LossModel};
+use qdelay_path::{ImpairmentSpec, Jitter, Line, LossModel};
 use qdelay_sim::{CellScenario, Uplink};
 use qdelay_study::scenario::{Case, Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
+use qdelay_terminal::live::settings::jitter_model;
 use qdelay_terminal::output;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -43,10 +44,6 @@ pub fn read(
     let library = Library::for_scenario(Some(Path::new(file)), traces);
     let mut case = choose(&study, chosen, &library)?;
     output::report_substitutes(&library);
-    if case.scenario.impairments.down.duplicate > 0.0 {
-        let message = "packets of real programs are not duplicated; expected path.duplicate = \"0%\"";
-        return Err(Failure::input(&study.name, message));
-    }
     let settings = settings(&case);
     // Packets that go up are measured at an uplink, even if it has no rate limit and no packets wait.
     let endless = || Uplink::tail_drop(Line::new(Rate::INFINITE, 0), UPLINK_LIMIT);
@@ -130,21 +127,30 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
 fn settings(case: &Case) -> LinkSettings {
     let (path, scenario) = (&case.settings["path"], &case.scenario);
     let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
-    let (down_loss, up_loss) = (&scenario.impairments.down.loss, &scenario.impairments.up.loss);
+    let (down, up) = (&scenario.impairments.down, &scenario.impairments.up);
+    let (jitter, uplink_jitter) = (&scenario.jitter, &scenario.uplink_jitter);
+    let model = |model: &LossModel, key: String| text(&key).filter(|_| model.is_lossy()).map(str::to_string);
     // Half of the round-trip time is behind the bottleneck, half behind the uplink.
-    let setting = |link: String, qdisc: String, key: &str, loss: &LossModel| DirectionSettings {
-        link,
-        qdisc,
-        delay_ms: (scenario.base_rtt / 2).as_millis_f64(),
-        delay_over_time: scenario
-            .rtt_curve
-            .as_ref()
-            .map(|_| format!("half of {}", text("rtt").unwrap_or_default())),
-        jitter_ms: scenario.jitter.as_millis_f64(),
-        loss: loss.least(),
-        loss_model: text(key)
-            .filter(|_| !matches!(loss, LossModel::None | LossModel::Random(_)))
-            .map(str::to_string),
+    let setting = |link: String, qdisc: String, prefix: &str, spec: &ImpairmentSpec, jitter: &Jitter| {
+        DirectionSettings {
+            link,
+            qdisc,
+            delay_ms: (scenario.base_rtt / 2).as_millis_f64(),
+            delay_over_time: scenario
+                .rtt_curve
+                .as_ref()
+                .map(|_| format!("half of {}", text("rtt").unwrap_or_default())),
+            jitter_ms: jitter.size.as_millis_f64(),
+            jitter_model: jitter_model(jitter, text(&format!("{prefix}jitter")).unwrap_or_default()),
+            loss: spec.loss.least(),
+            loss_model: text(&format!("{prefix}loss"))
+                .filter(|_| !matches!(spec.loss, LossModel::None | LossModel::Random(_)))
+                .map(str::to_string),
+            reorder: model(&spec.reorder, format!("{prefix}reorder")),
+            duplicate: model(&spec.duplicate, format!("{prefix}duplicate")),
+            corrupt: model(&spec.corrupt, format!("{prefix}corrupt")),
+            cut: None,
+        }
     };
     let technology = case.settings["cell"]["technology"].as_str().unwrap_or_default();
     let (link, qdisc) = match (scenario.bottleneck.as_cell(), scenario.bottleneck.as_link()) {
@@ -161,12 +167,13 @@ fn settings(case: &Case) -> LinkSettings {
                 Some(qdisc) => qdisc.typed().to_string(),
                 None => format!("taildrop:limit={}", uplink.limit),
             },
-            "uplink_loss",
-            up_loss,
+            "uplink_",
+            up,
+            uplink_jitter,
         ),
-        None => setting("infinite".to_string(), "taildrop".to_string(), "uplink_loss", up_loss),
+        None => setting("infinite".to_string(), "taildrop".to_string(), "uplink_", up, uplink_jitter),
     };
-    LinkSettings { down: setting(link, qdisc, "loss", down_loss), up }
+    LinkSettings { down: setting(link, qdisc, "", down, jitter), up }
 }
 
 /// Link and discipline of a cell for display: technology and bearer.

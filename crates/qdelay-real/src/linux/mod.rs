@@ -83,7 +83,11 @@ pub(crate) fn express(scenario: &Scenario) -> Result<Kernel, String> {
         ));
     }
     // The kernel's setup has one bottleneck, and a constant delay behind it.
-    if !scenario.hops.is_empty() || !scenario.jitter.is_zero() || scenario.rtt_curve.is_some() {
+    if !scenario.hops.is_empty()
+        || !scenario.jitter.is_none()
+        || !scenario.uplink_jitter.is_none()
+        || scenario.rtt_curve.is_some()
+    {
         return refuse("hops, jitter or a round trip over time: expected none");
     }
     if !scenario.impairments.is_none() {

@@ -12,13 +12,18 @@ use serde_json::{Map, json};
 use std::collections::BTreeMap;
 
 /// Keys of `[path]` that a scenario with a cell uses.
-const WITH_A_CELL: [&str; 10] = [
+const WITH_A_CELL: [&str; 15] = [
     "rtt",
     "jitter",
     "loss",
     "reorder",
     "reorder_delay",
     "duplicate",
+    "corrupt",
+    "uplink_jitter",
+    "uplink_reorder",
+    "uplink_duplicate",
+    "uplink_corrupt",
     "uplink",
     "uplink_limit",
     "uplink_qdisc",

@@ -7,10 +7,11 @@ use super::queue_and_link::{QueueAndLink, with_limit, with_promised_rate};
 use super::sources::Sources;
 use super::values::{Bins, Direction, Percent, Uplink};
 use crate::traces::delay::{BuiltDelay, Extent};
+use crate::traces::jitter::JitterText;
 use crate::traces::loss::Loss;
 use qdelay_config::{Fault, OrNone, Setting};
 use qdelay_core::{Random, Rate, Span};
-use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Line, LinkModel, LossModel};
+use qdelay_path::{AnyLink, ImpairmentSpec, Impairments, Jitter, Line, LinkModel, LossModel};
 use qdelay_sim::{
     Bottleneck, CellScenario, FlowSpec, HopSpec, LinkSpec, ProbeSpec, Scenario, SecondCodepoint,
 };
@@ -64,20 +65,13 @@ impl Tables {
         Ok(Some(qdelay_sim::Uplink { link, limit, qdisc }))
     }
 
-    /// Loss, reordering and duplication in both directions.
+    /// Loss, corruption, reordering and duplication in both directions.
     fn impairments(&self, sources: &mut Sources<'_>) -> Result<Impairments, Fault> {
-        let Path { loss, uplink_loss, reorder, reorder_delay, duplicate, .. } = &self.path;
-        let mut model = |setting: &Setting<OrNone<Loss>>| match setting.value().as_option() {
-            Some(loss) => sources.loss(loss).map_err(|message| setting.fault(message)),
-            None => Ok(LossModel::None),
-        };
-        let down = ImpairmentSpec {
-            loss: model(loss)?,
-            reorder: reorder.get().0,
-            reorder_delay: reorder_delay.get(),
-            duplicate: duplicate.get().0,
-        };
-        let up = ImpairmentSpec { loss: model(uplink_loss)?, ..ImpairmentSpec::default() };
+        let Path { loss, reorder, reorder_delay, duplicate, corrupt, .. } = &self.path;
+        let Path { uplink_loss, uplink_reorder, uplink_duplicate, uplink_corrupt, .. } = &self.path;
+        let down = impairment(sources, loss, [corrupt, reorder, duplicate], reorder_delay.get())?;
+        let up_models = [uplink_corrupt, uplink_reorder, uplink_duplicate];
+        let up = impairment(sources, uplink_loss, up_models, reorder_delay.get())?;
         Ok(Impairments { down, up })
     }
 
@@ -121,7 +115,8 @@ impl Tables {
             uplink,
             base_rtt: rtt.least,
             rtt_curve: rtt.curve,
-            jitter: self.path.jitter.get(),
+            jitter: jitter(sources, &self.path.jitter)?,
+            uplink_jitter: jitter(sources, &self.path.uplink_jitter)?,
             impairments: self.impairments(sources)?,
             flows,
             groups: self.flows.iter().map(|flow| flow.name.clone()).collect(),
@@ -225,6 +220,29 @@ fn automatic_series(duration: Span) -> Span {
         };
     }
     width
+}
+
+/// The impairment of a direction, with its models of corruption, reordering and duplication.
+fn impairment(
+    sources: &mut Sources<'_>,
+    loss: &Setting<OrNone<Loss>>,
+    models: [&Setting<Loss>; 3],
+    reorder_delay: Span,
+) -> Result<ImpairmentSpec, Fault> {
+    let loss = match loss.value().as_option() {
+        Some(model) => sources.loss(model).map_err(|message| loss.fault(message))?,
+        None => LossModel::None,
+    };
+    let mut model =
+        |setting: &Setting<Loss>| sources.loss(setting.value()).map_err(|message| setting.fault(message));
+    let [corrupt, reorder, duplicate] = models;
+    let (corrupt, reorder, duplicate) = (model(corrupt)?, model(reorder)?, model(duplicate)?);
+    Ok(ImpairmentSpec { loss, corrupt, reorder, reorder_delay, duplicate, is_cut: false })
+}
+
+/// The jitter of a direction.
+fn jitter(sources: &mut Sources<'_>, setting: &Setting<JitterText>) -> Result<Jitter, Fault> {
+    sources.jitter(setting.value()).map_err(|message| setting.fault(message))
 }
 
 #[cfg(test)]

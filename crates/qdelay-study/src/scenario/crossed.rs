@@ -12,6 +12,7 @@ use super::{Overrides, Study};
 use crate::InputError;
 use crate::traces::Library;
 use crate::traces::delay::Delay;
+use crate::traces::jitter::JitterText;
 use qdelay_config::{Accept, Setting};
 use qdelay_core::component::Arguments;
 use qdelay_core::{Rate, Span};
@@ -139,7 +140,7 @@ impl Crossed {
     fn path(&self) -> Path {
         let mut path = Path::defaults();
         path.rtt.set(self.rtt.text(), self.rtt.clone());
-        path.jitter.set(self.jitter, self.jitter);
+        path.jitter.set(self.jitter, JitterText::from(self.jitter));
         path.uplink_limit.set(self.uplink_limit, self.uplink_limit);
         if let Some(limit) = self.limit {
             path.limit.set(limit, Some(limit));

@@ -10,6 +10,7 @@ use super::values::{
 };
 use crate::expect::{Aggregate, Best};
 use crate::traces::delay::Delay;
+use crate::traces::jitter::JitterText;
 use crate::traces::loss::Loss;
 pub use qdelay_config::Settings;
 use qdelay_config::{Declared, OrNone, Table, key, table};
@@ -149,15 +150,20 @@ table! {
         qdisc: Qdisc = key("taildrop", "Queue discipline of the bottleneck.").also(&["aqm", "queue", "scheduler"]);
         limit: Option<u64> = LIMIT.also(&["buffer", "queue_size", "queue_limit"]);
         rtt: Delay = key("10ms", "Round-trip time without queueing and transmission, half of it in each direction; or a delay over time, such as steps:0s@20ms+5s@60ms or trace:FILE.").within("1us", "60s").also(&["delay", "latency", "base_rtt"]);
-        jitter: Span = key("0s", "Largest additional random delay behind the bottleneck; packets keep their order.").within("0s", "60s");
+        jitter: JitterText = key("0s", "Random delay behind the bottleneck: a time, the largest of a uniform one, or a distribution around the delay, such as normal:5ms:correlation=25%; packets keep their order without reorder=on.").within("0s", "60s");
         loss: OrNone<Loss> = key("none", "Random loss behind the bottleneck: a percentage, a model such as gilbert-elliott:p=1%:r=25%, or a percentage over time, such as steps:0s@0%+5s@2% or trace:FILE.").also(&["drop", "packet_loss"]);
-        reorder: Percent = key("0%", "Share of packets behind the bottleneck that are held for reorder_delay, so that later ones overtake them.");
+        reorder: Loss = key("0%", "Packets behind the bottleneck that are held for reorder_delay, so that later ones overtake them; in the forms of loss.");
         reorder_delay: Span = key("2ms", "Time for which reordered packets are held.").within("1us", "60s");
-        duplicate: Percent = key("0%", "Share of packets behind the bottleneck that are followed by a copy.");
+        duplicate: Loss = key("0%", "Packets behind the bottleneck that are followed by a copy; in the forms of loss.");
+        corrupt: Loss = key("0%", "Packets behind the bottleneck that are corrupted, and dropped because their checksum fails; in the forms of loss.");
         uplink: Uplink = key("48mbit", "Link of acknowledgements and of the data of uploads; none: not queued.");
         uplink_limit: u64 = key("1000", "Packets that the queue of the uplink holds, unless uplink_qdisc sets its own limit.").count("packets").within("1", "10000000");
         uplink_qdisc: Qdisc = key("taildrop", "Queue discipline of the uplink; if it is given, results have figures of its queue.");
         uplink_loss: OrNone<Loss> = key("none", "Random loss behind the uplink, in the forms of loss.");
+        uplink_jitter: JitterText = key("0s", "Random delay behind the uplink, in the forms of jitter.").within("0s", "60s");
+        uplink_reorder: Loss = key("0%", "Packets behind the uplink that are held for reorder_delay; in the forms of loss.");
+        uplink_duplicate: Loss = key("0%", "Packets behind the uplink that are followed by a copy; in the forms of loss.");
+        uplink_corrupt: Loss = key("0%", "Packets behind the uplink that are corrupted, and dropped; in the forms of loss.");
     }
 }
 

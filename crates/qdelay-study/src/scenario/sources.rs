@@ -1,11 +1,12 @@
 //! Links and channels of a case, and the traces that they come from.
 
 use crate::traces::delay::{BuiltDelay, Delay, Extent};
+use crate::traces::jitter::JitterText;
 use crate::traces::loss::Loss;
 use crate::traces::{FoundCurve, Library, TraceUsed, channel, file_of};
 use qdelay_core::component::Arguments;
 use qdelay_core::{Random, Span};
-use qdelay_path::{AnyLink, LinkModel, LossModel};
+use qdelay_path::{AnyLink, Jitter, LinkModel, LossModel};
 use qdelay_ran::radio::Channel;
 use std::collections::BTreeMap;
 
@@ -77,6 +78,21 @@ impl Sources<'_> {
         let (length, repeats) = (found.curve.steps().period(), found.curve.repeats());
         let (losses, place) = self.start_of(found, length, repeats);
         Ok(LossModel::over_time(losses.starting_from(place)))
+    }
+
+    /// A jitter, read from its file if it has one.
+    pub fn jitter(&mut self, jitter: &JitterText) -> Result<Jitter, String> {
+        match jitter.without_file() {
+            Some(jitter) => Ok(jitter),
+            None => {
+                let found = self.library.jitter_of_file(jitter.arguments())?;
+                let (name, used) = (found.name, found.used);
+                name.zip(used).into_iter().for_each(|(name, used)| {
+                    self.used.entry(name).or_insert(used);
+                });
+                Ok(found.curve)
+            }
+        }
     }
 
     /// A curve, and the place where the run begins on it: the beginning if it is not from a file.

@@ -1,6 +1,7 @@
 //! Delays as users name them: a constant, steps, or a file with a delay over time.
 
 pub use super::extent::Extent;
+use super::netem;
 use super::programs::FileDelays;
 use super::steps::{self, EVERY, FILE, REPEAT, SCALE};
 use super::window::{self, FOR, FROM};
@@ -69,7 +70,8 @@ impl Delay {
     /// Neither; what was expected.
     pub fn parse(text: &str) -> Result<Delay, String> {
         if Delay::is_constant(text) {
-            return parse_span(text).map(Delay::Constant).map_err(|error| error.to_string());
+            let span = parse_span(text).map(Delay::Constant);
+            return span.map_err(|error| netem::delay_hint(text).unwrap_or(error.to_string()));
         }
         let components = components();
         let name = text.split(':').next().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use super::channel::{self, FileChannel};
 use super::delay::{self, BuiltDelay, Delay, Extent};
+use super::jitter::{self, JitterText};
 use super::loss::{self, Loss};
 use super::two_loads::{self, Files};
 use super::window::Window;
@@ -9,7 +10,7 @@ use super::{Format, TraceUsed, find_shipped, read_with_digest, unreadable};
 use crate::links;
 use crate::scenario::build_link;
 use qdelay_core::component::Arguments;
-use qdelay_path::{AnyLink, Curve, LossModel, OverTime};
+use qdelay_path::{AnyLink, Curve, Jitter, LossModel, OverTime};
 use qdelay_ran::radio::Channel;
 use qdelay_trace::LossRate;
 use std::collections::BTreeMap;
@@ -86,6 +87,7 @@ pub struct Library {
     delays: Mutex<BTreeMap<DelayKey, Result<FoundCurve<Curve>, String>>>,
     /// Losses of files, by their text.
     losses: Mutex<BTreeMap<String, Result<FoundLoss, String>>>,
+    jitters: Mutex<BTreeMap<String, Result<FoundCurve<Jitter>, String>>>,
     /// Files that a trace needs beside itself.
     beside_traces: Mutex<BTreeMap<String, TraceUsed>>,
 }
@@ -258,6 +260,26 @@ impl Library {
         }
     }
 
+    /// Builds `jitter`.
+    ///
+    /// # Errors
+    /// The file is not found or cannot be read.
+    pub fn jitter(&self, jitter: &JitterText) -> Result<Jitter, String> {
+        match jitter.without_file() {
+            Some(jitter) => Ok(jitter),
+            None => Ok(self.jitter_of_file(&jitter.arguments)?.curve),
+        }
+    }
+
+    /// Builds a jitter whose table is in a file.
+    pub(crate) fn jitter_of_file(&self, arguments: &Arguments) -> Result<FoundCurve<Jitter>, String> {
+        let find = || match jitter::file(arguments)? {
+            Some(name) => self.find_curve(name, |input| jitter::read(arguments, input)),
+            None => Err(format!("'{}' has no file", arguments.typed())),
+        };
+        lock(&self.jitters).entry(arguments.typed().to_string()).or_insert_with(find).clone()
+    }
+
     /// Builds `delay`, for an option that is the delay of `of`.
     ///
     /// # Errors
@@ -283,7 +305,10 @@ impl Library {
         let losses = lock(&self.losses);
         let losses = losses.values().flatten().filter_map(|found| found.name.clone().zip(found.used.clone()));
         let beside = lock(&self.beside_traces).clone();
-        channels.chain(traces).chain(delays).chain(losses).chain(beside).collect()
+        let jitters = lock(&self.jitters);
+        let jitters =
+            jitters.values().flatten().filter_map(|found| found.name.clone().zip(found.used.clone()));
+        channels.chain(traces).chain(delays).chain(losses).chain(jitters).chain(beside).collect()
     }
 
     /// Registers `link` as the trace `name`, starting over at its end if `repeat`.

@@ -1,5 +1,6 @@
 //! Losses as users name them: a percentage, a model, steps, or a file with a probability over time.
 
+use super::netem;
 use super::steps::{self, EVERY, FILE, REPEAT, SCALE};
 use super::window::{self, FOR, FROM};
 use qdelay_core::component::{self, Arguments, Component, Kind, Typed, without_brackets};
@@ -51,7 +52,7 @@ impl Loss {
             true => LossModel::parse(text),
             false => Arguments::parse(&components(), text),
         };
-        arguments.map_err(|error| error.message)
+        arguments.map_err(|error| netem::loss_hint(text).unwrap_or(error.message))
     }
 
     /// The loss that `arguments` describe.
@@ -97,6 +98,9 @@ impl LinkLoss {
             return is_one.then(|| LinkLoss::probability(number)).ok_or_else(|| EXPECTED.to_string());
         }
         let name = text.split(':').next().unwrap_or_default();
+        if let Some(hint) = netem::loss_hint(text) {
+            return Err(hint);
+        }
         if !is_percentage(text) && components().iter().all(|component| component.name != name) {
             let known = component::unknown(&components(), name);
             return Err(format!("{known}; or a probability, 0 to 1"));

@@ -4,7 +4,7 @@ pub const BAD: &[(&str, &str)] = &[
     // [matrix].
     (
         "{BASE}[matrix]\npath.qdics = [\"pie\"]",
-        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
+        "my.toml: line 7: matrix.path.qdics: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, corrupt, uplink, uplink_limit, uplink_qdisc, uplink_loss, uplink_jitter, uplink_reorder, uplink_duplicate, uplink_corrupt; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[matrix]\nqdisc = [\"pie\"]",
@@ -88,7 +88,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisk = \"pie\"",
-        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss; did you mean 'qdisc'?",
+        "my.toml: line 8: matrix.variant.path.qdisk: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, corrupt, uplink, uplink_limit, uplink_qdisc, uplink_loss, uplink_jitter, uplink_reorder, uplink_duplicate, uplink_corrupt; did you mean 'qdisc'?",
     ),
     (
         "{BASE}[[matrix.variant]]\nlabel = \"a\"\npath.qdisc = [\"pie\"]",

@@ -61,7 +61,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nduplicate = 0.1\n[[flow]]",
-        "my.toml: line 3: path.duplicate: found the float 0.1; expected percent in quotes, 0% to 100%, such as \"20%\"",
+        "my.toml: line 3: path.duplicate: found the float 0.1; expected a percentage in quotes, such as \"1%\", or a model of loss",
     ),
     (
         "[path]\nlink = \"10mbit\"\nuplink = \"none\"\nuplink_qdisc = \"codel\"\n[[flow]]",
@@ -69,7 +69,7 @@ pub const BAD: &[(&str, &str)] = &[
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdics = \"pie\"\n[[flow]]",
-        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, uplink, uplink_limit, uplink_qdisc, uplink_loss, hop; did you mean 'qdisc'?",
+        "my.toml: line 3: path.qdics: unknown key; expected one of link, trace, trace_format, repeat, qdisc, limit, rtt, jitter, loss, reorder, reorder_delay, duplicate, corrupt, uplink, uplink_limit, uplink_qdisc, uplink_loss, uplink_jitter, uplink_reorder, uplink_duplicate, uplink_corrupt, hop; did you mean 'qdisc'?",
     ),
     (
         "[path]\nlink = \"10mbit\"\nqdisc = \"bod\"\n[[flow]]",

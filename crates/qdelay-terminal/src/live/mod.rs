@@ -5,6 +5,7 @@
 //! | [`control`], [`connection_slots`] | the control socket; the limit of connections |
 //! | [`history`] | the last snapshots, for drawing curves |
 //! | [`view`] | a snapshot as text: rows at the foot of a terminal, or a whole screen |
+//! | [`settings`] | settings of a link as shown |
 //! | `text` | styled pieces of a line, truncated to a width |
 //! | `panel` | keeps rows at the foot of the terminal while a command runs above them |
 //! | `screen` | `qdelay live`: the whole terminal |
@@ -17,6 +18,7 @@ pub mod history;
 pub mod logs;
 mod panel;
 mod screen;
+pub mod settings;
 mod text;
 pub mod verdict;
 pub mod view;

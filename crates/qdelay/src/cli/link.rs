@@ -1,13 +1,12 @@
 //! Real time: `qdelay link`, `gateway` and `live`.
 
+use super::path::PathOptions;
 use clap::Args;
 use qdelay_config::Settings;
 use qdelay_core::units::parse_rate;
 use qdelay_core::{Rate, Span};
 use qdelay_emu::device::tun::OffloadMode;
-use qdelay_gateway::keys::{Down, Gateway as Carried, Up};
-use qdelay_study::traces::delay::Delay;
-use qdelay_study::traces::loss::LinkLoss;
+use qdelay_gateway::keys::Gateway as Carried;
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,7 +35,7 @@ Interfaces and rules are removed when the command ends (docs/link.md).")]
 pub struct Link {
     /// Take link, discipline, delays and uplink from a scenario's path: FILE, FILE:CASE or NAME:CASE, with the number or the
     /// id of the case
-    #[arg(long, value_name = "FILE[:CASE]", conflicts_with_all = ["down", "up", "qdisc", "up_qdisc", "delay", "jitter", "loss", "no_repeat", "seed"])]
+    #[arg(long, value_name = "FILE[:CASE]", conflicts_with = "PathOptions")]
     pub scenario: Option<String>,
     /// Let the scenario name shared objects, such as ./my.so: their code runs with all rights of this program
     #[arg(long, requires = "scenario")]
@@ -45,37 +44,11 @@ pub struct Link {
     /// The first match decides; packets without a match go to the last QoS flow
     #[arg(long, value_name = "RULE=QFI", requires = "scenario")]
     pub qos: Vec<String>,
-    /// Link towards the command: a rate, any link that 'compare --link' takes, or a trace
-    #[arg(long, value_name = "LINK", default_value = Down::defaults().link.default_text(), allow_hyphen_values = true)]
-    pub down: String,
-    /// Link from the command
-    #[arg(long, value_name = "LINK", default_value = Up::defaults().link.default_text(), allow_hyphen_values = true)]
-    pub up: String,
-    /// Queue discipline in front of the link towards the command
-    #[arg(long, value_name = "QDISC", default_value = Down::defaults().qdisc.default_text())]
-    pub qdisc: String,
-    /// Queue discipline in front of the link from the command
-    #[arg(long, value_name = "QDISC", default_value = Up::defaults().qdisc.default_text())]
-    pub up_qdisc: String,
-    /// Delay of each direction behind its link: 20ms, or over time: steps:0s@20ms+5s@60ms, trace:FILE (docs/scenarios.md)
-    #[arg(long, value_name = "TIME", default_value = Down::defaults().delay.default_text(), value_parser = values::delay, allow_hyphen_values = true)]
-    pub delay: Delay,
-    /// Largest jitter of each direction, drawn for each packet; packets keep their order
-    #[arg(long, value_name = "TIME", default_value = Down::defaults().jitter.default_text(), value_parser = values::span, allow_hyphen_values = true)]
-    pub jitter: Span,
-    /// Probability that a packet is lost behind the link, 0 to 1, in each direction; or a model: 1%, steps:0s@0%+5s@2%,
-    /// trace:FILE (docs/scenarios.md)
-    #[arg(long, value_name = "P", default_value = Down::defaults().loss.default_text(), value_parser = values::loss, allow_hyphen_values = true)]
-    pub loss: LinkLoss,
-    /// End traces after their last opportunity, instead of starting over
-    #[arg(long)]
-    pub no_repeat: bool,
+    #[command(flatten)]
+    pub path: PathOptions,
     /// Folder with recorded traces; repeat for more. The variable QDELAY_TRACES names one too
     #[arg(long, value_name = "DIR")]
     pub traces: Vec<PathBuf>,
-    /// Seed of the random streams
-    #[arg(long, value_name = "N", default_value = Carried::defaults().seed.default_text())]
-    pub seed: u64,
     /// Largest packet in bytes
     #[arg(long, value_name = "BYTES", default_value = Carried::defaults().mtu.default_text(), value_parser = values::mtu, allow_hyphen_values = true)]
     pub mtu: u16,

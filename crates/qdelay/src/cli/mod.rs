@@ -5,6 +5,7 @@ mod generate;
 mod import;
 mod lab;
 mod link;
+mod path;
 mod plot;
 mod quic;
 mod run;

@@ -20,14 +20,13 @@ mod slice;
 
 use crate::bench::options::BenchLink;
 use load::{Ends, Load};
-use qdelay_core::Span;
 use qdelay_core::component::Registry;
 use qdelay_core::qdisc::{self, AnyQdisc};
 use qdelay_emu::device::Device;
 use qdelay_emu::device::tun::{OffloadMode, Tun};
 use qdelay_emu::link_setup::{self, Addresses, LinkSetup, Outside};
 use qdelay_emu::netns::{Namespace, user};
-use qdelay_emu::plan::{Direction, Plan};
+use qdelay_path::stack::{Direction, Plan};
 use qdelay_study::links;
 use qdelay_study::lists::component;
 use qdelay_study::results::{SCHEMA_VERSION, pretty, round};
@@ -244,14 +243,7 @@ fn direction(options: &BenchLink, link: &str, registry: &Registry) -> Result<Dir
     let link = links::parse(link).map_err(|error| Failure::input("--link", error))?;
     let qdisc = component("--qdisc", &options.qdisc, qdisc::COMPONENTS, registry)?;
     let qdisc = AnyQdisc::build(&qdisc).map_err(|error| Failure::input("--qdisc", error))?;
-    Ok(Direction {
-        qdisc,
-        link,
-        delay: Span::ZERO,
-        curve: None,
-        jitter: Span::ZERO,
-        loss: qdelay_path::LossModel::None,
-    })
+    Ok(Direction::new(qdisc, link))
 }
 
 /// Medians of rounds. Each round has the slices of loop and link, without and with offload.

@@ -49,7 +49,7 @@ macro_rules! components {
         )*
 
         /// All kinds of component, including links and loss models.
-        pub(crate) static KINDS: &[ComponentKind] = &[$(($kind, $registry),)* ("link", links::components), ("delay", crate::traces::delay::components), ("loss", crate::traces::loss::components)];
+        pub(crate) static KINDS: &[ComponentKind] = &[$(($kind, $registry),)* ("link", links::components), ("delay", crate::traces::delay::components), ("loss", crate::traces::loss::components), ("jitter", crate::traces::jitter::components)];
     };
 }
 

@@ -3,11 +3,12 @@
 use crate::links;
 use crate::scenario::component;
 use crate::traces::delay::{self, Delay};
+use crate::traces::jitter::{self, JitterText};
 use crate::traces::loss::{self, LinkLoss, Loss};
-use qdelay_config::value::line_of_text;
+use qdelay_config::value::{line_of_text, wrong_type};
 use qdelay_config::{Accept, Fault, Node};
 use qdelay_core::component::{Component, Parameter, Unit};
-use qdelay_core::units::parse_rate;
+use qdelay_core::units::{parse_rate, parse_span};
 use qdelay_core::{Rate, Span};
 use serde_json::{Value as Json, json};
 
@@ -39,6 +40,13 @@ impl Accept for Loss {
         };
         let arguments = match node.text() {
             Some(text) => Loss::arguments(text).map_err(fault)?,
+            None if node.table().is_none() => {
+                return Err(wrong_type(
+                    path,
+                    node,
+                    "a percentage in quotes, such as \"1%\", or a model of loss",
+                ));
+            }
             None => component::read(&loss::components(), path, node)?,
         };
         let loss = Loss::new(&arguments).map_err(fault)?;
@@ -85,7 +93,8 @@ impl Accept for Delay {
 
     fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
         match node.text() {
-            Some(text) if !Delay::is_constant(text) => {
+            // A text with spaces is in netem's words.
+            Some(text) if !Delay::is_constant(text) || text.contains(' ') => {
                 let read = Delay::parse(text)
                     .map_err(|error| Fault::new(node.line, path, format!("'{text}': {error}")))?;
                 Ok((text.to_string(), read))
@@ -109,6 +118,45 @@ impl Accept for Delay {
     }
     fn schema(parameter: &Parameter) -> Json {
         json!({ "anyOf": [Span::schema(parameter), { "$ref": "#/$defs/delay" }] })
+    }
+}
+
+/// A jitter: a time, or a distribution.
+impl Accept for JitterText {
+    const UNIT: Unit = Unit::Span;
+
+    fn read(parameter: &Parameter, path: &str, node: &Node) -> Result<(String, Self), Fault> {
+        let fault = |text: &str, error: String| Fault::new(node.line, path, format!("'{text}': {error}"));
+        if node.table().is_some() {
+            let arguments = component::read(&jitter::components(), path, node)?;
+            let text = arguments.typed().to_string();
+            let jitter = JitterText::new(arguments).map_err(|error| fault(&text, error))?;
+            return Ok((text, jitter));
+        }
+        match node.text() {
+            Some(text) if parse_span(text).is_err() => {
+                Ok((text.to_string(), JitterText::parse(text).map_err(|error| fault(text, error))?))
+            }
+            _ => {
+                let (text, span) = Span::read(parameter, path, node)?;
+                Ok((text, JitterText::from(span)))
+            }
+        }
+    }
+    fn meaning(&self, text: &str) -> String {
+        match self.without_file() {
+            Some(jitter) if jitter.is_plain() => format!("{:?}", jitter.size),
+            _ => text.to_string(),
+        }
+    }
+    fn components() -> Vec<&'static Component> {
+        jitter::components()
+    }
+    fn describe(_: &Parameter) -> String {
+        "time or jitter".to_string()
+    }
+    fn schema(parameter: &Parameter) -> Json {
+        json!({ "anyOf": [Span::schema(parameter), { "$ref": "#/$defs/jitter" }] })
     }
 }
 

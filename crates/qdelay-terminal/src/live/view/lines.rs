@@ -69,7 +69,7 @@ pub(super) fn heading(name: &str, direction: &DirectionSnapshot, width: usize) -
     line
 }
 
-/// Settings of a direction in the order of command-line options: link, discipline, `+` delay, `~` jitter, loss.
+/// Settings of a direction in the order of command-line options: link, discipline, `+` delay, `~` jitter, loss and other impairments; and whether it is cut.
 fn setting(setting: &DirectionSettings) -> String {
     let mut text = format!("{} {}", setting.link, setting.qdisc);
     if let Some(delay) = &setting.delay_over_time {
@@ -77,13 +77,27 @@ fn setting(setting: &DirectionSettings) -> String {
     } else if setting.delay_ms > 0.0 {
         text += &format!(" +{} ms", setting.delay_ms);
     }
-    if setting.jitter_ms > 0.0 {
+    if let Some(model) = &setting.jitter_model {
+        text += &format!(" ~{model}");
+    } else if setting.jitter_ms > 0.0 {
         text += &format!(" ~{} ms", setting.jitter_ms);
     }
     if let Some(model) = &setting.loss_model {
         text += &format!(" loss {model}");
     } else if setting.loss > 0.0 {
         text += &format!(" loss {}", setting.loss);
+    }
+    let others =
+        [("reorder", &setting.reorder), ("duplicate", &setting.duplicate), ("corrupt", &setting.corrupt)];
+    for (name, value) in others {
+        if let Some(value) = value {
+            text += &format!(" {name} {value}");
+        }
+    }
+    match setting.cut.as_deref() {
+        Some("hold") => text += " PAUSED",
+        Some(_) => text += " CUT",
+        None => {}
     }
     text
 }

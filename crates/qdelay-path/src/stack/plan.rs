@@ -1,20 +1,58 @@
 //! A two-way link as a path.
 //!
 //! ```text
-//! outside -> [down-light] -> down -> down-link -> down-delay -> inside
-//! inside  -> [up-light]   -> up   -> up-link   -> up-delay   -> outside
+//! outside -> [down-light] -> down -> down-link -> down-impairment -> down-delay -> inside
+//! inside  -> [up-light]   -> up   -> up-link   -> up-impairment   -> up-delay   -> outside
 //! ```
 //!
 //! `down` and `up` are queues, `inside` and `outside` are exits; a light load is there where the link replays two loads. The two directions share only the clock.
 
-use crate::device::Port;
-use qdelay_core::qdisc::AnyQdisc;
-use qdelay_core::{Rate, Span};
-use qdelay_path::stack::Place;
-use qdelay_path::{
-    AnyLink, BuildError, BuildProblem, Curve, DelaySpec, LinkModel, LossModel, NodeId, NodeSpec, Path,
-    PathBuilder,
+use super::Place;
+use crate::{
+    AnyLink, BuildError, BuildProblem, Curve, DelaySpec, ImpairmentSpec, Jitter, LinkModel, NodeId, NodeSpec,
+    Path, PathBuilder,
 };
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use qdelay_core::qdisc::AnyQdisc;
+use qdelay_core::{Rate, Span, Time};
+
+/// A side of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Port {
+    /// The command's side: packets from here go up.
+    Inside = 0,
+    /// The side of the host or network: packets from here go down.
+    Outside = 1,
+}
+
+impl Port {
+    /// Both ports, in the order in which they are served.
+    pub const ALL: [Port; 2] = [Port::Inside, Port::Outside];
+
+    /// An index for arrays with one entry for each port.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+    /// The other side.
+    #[inline]
+    pub const fn other(self) -> Port {
+        match self {
+            Port::Inside => Port::Outside,
+            Port::Outside => Port::Inside,
+        }
+    }
+    /// The name as printed: `inside`, `outside`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Port::Inside => "inside",
+            Port::Outside => "outside",
+        }
+    }
+}
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
@@ -27,10 +65,12 @@ pub struct Direction {
     pub delay: Span,
     /// A delay over time, in addition to `delay`.
     pub curve: Option<Box<Curve>>,
-    /// Maximum additional delay, uniformly distributed; packets are not reordered.
-    pub jitter: Span,
-    /// Loss of packets after the link.
-    pub loss: LossModel,
+    /// A random part of the delay.
+    pub jitter: Jitter,
+    /// Loss, corruption, reordering and duplication behind the link.
+    pub impairment: ImpairmentSpec,
+    /// True while packets wait in the queue, whatever the link has to offer.
+    pub is_held: bool,
 }
 
 /// Both directions of a link.
@@ -64,6 +104,8 @@ pub struct PathNodes {
     pub queue: [NodeId; 2],
     /// The link of packets that come from this port.
     pub link: [NodeId; 2],
+    /// The impairment of packets that come from this port.
+    pub impairment: [NodeId; 2],
     /// The delay of packets that come from this port.
     pub delay: [NodeId; 2],
     /// Queue and link of each hop in front of the bottleneck.
@@ -72,19 +114,27 @@ pub struct PathNodes {
     pub roles: Vec<Role>,
 }
 
-/// Names of the nodes of the downlink: queue, link, delay and exit.
-const DOWN: [&str; 4] = ["down", "down-link", "down-delay", "inside"];
-const UP: [&str; 4] = ["up", "up-link", "up-delay", "outside"];
+/// Names of the nodes of the downlink: queue, link, impairment, delay and exit.
+const DOWN: [&str; 5] = ["down", "down-link", "down-impairment", "down-delay", "inside"];
+const UP: [&str; 5] = ["up", "up-link", "up-impairment", "up-delay", "outside"];
 
 impl Direction {
-    /// The parameters of the node behind the link.
-    pub(crate) fn delay_spec(&self) -> DelaySpec {
-        DelaySpec {
-            span: self.delay,
-            jitter: self.jitter,
-            loss: self.loss.clone(),
-            curve: self.curve.clone(),
+    /// A direction without delay and impairments.
+    pub fn new(qdisc: AnyQdisc, link: impl Into<AnyLink>) -> Direction {
+        Direction {
+            qdisc,
+            link: link.into(),
+            delay: Span::ZERO,
+            curve: None,
+            jitter: Jitter::NONE,
+            impairment: ImpairmentSpec::default(),
+            is_held: false,
         }
+    }
+
+    /// The parameters of the delay behind the link.
+    pub fn delay_spec(&self) -> DelaySpec {
+        DelaySpec { span: self.delay, jitter: self.jitter.clone(), curve: self.curve.clone() }
     }
 
     /// Smallest delay behind the link.
@@ -93,7 +143,7 @@ impl Direction {
     }
 
     /// True if both directions have the same discipline with the same parameters. Both queues must be empty.
-    pub(crate) fn has_queue_of(&self, other: &Direction) -> bool {
+    pub fn has_queue_of(&self, other: &Direction) -> bool {
         // Disciplines cannot be compared; but unused ones with equal parameters have equal states, which their debug output
         // shows completely.
         format!("{:?}", self.qdisc) == format!("{:?}", other.qdisc)
@@ -113,12 +163,13 @@ impl Plan {
     /// Builds the path.
     ///
     /// # Errors
-    /// A `loss` that is not a probability.
+    /// An impairment that is not a probability.
     pub fn build(self) -> Result<(Path, PathNodes), BuildError> {
         let mut builder = PathBuilder::new();
         let lights = [self.up.link.light(), self.down.link.light()];
-        let [down, down_link, down_delay, inside] = half(&mut builder, self.down, DOWN);
-        let [up, up_link, up_delay, outside] = half(&mut builder, self.up, UP);
+        let holds = [self.up.is_held, self.down.is_held];
+        let [down, down_link, down_impairment, down_delay, inside] = half(&mut builder, self.down, DOWN);
+        let [up, up_link, up_impairment, up_delay, outside] = half(&mut builder, self.up, UP);
         let mut roles: Vec<Role> = [Port::Outside, Port::Inside].into_iter().flat_map(roles).collect();
         let mut entry = [up, down];
         for ((port, light), name) in
@@ -131,12 +182,17 @@ impl Plan {
                 builder = builder.connect(&node, name);
             }
         }
-        let path = builder.chain(&DOWN).chain(&UP).build(self.seed)?;
+        let mut path = builder.chain(&DOWN).chain(&UP).build(self.seed)?;
+        for (queue, is_held) in [up, down].into_iter().zip(holds) {
+            // A new path has no earlier time, and these are queues in front of links.
+            let _ = path.hold_queue(Time::ZERO, queue, is_held, &mut ());
+        }
         let nodes = PathNodes {
             entry,
             exit: [inside, outside],
             queue: [up, down],
             link: [up_link, down_link],
+            impairment: [up_impairment, down_impairment],
             delay: [up_delay, down_delay],
             hops: Vec::new(),
             roles,
@@ -145,10 +201,10 @@ impl Plan {
     }
 
     /// Returns the errors of [`Plan::build`] without building the path.
-    pub(crate) fn check(&self) -> Result<(), BuildError> {
-        for (direction, [_, _, delay, _]) in [(&self.down, DOWN), (&self.up, UP)] {
-            if !direction.delay_spec().is_possible() {
-                return Err(BuildError::new(delay, BuildProblem::Loss));
+    pub fn check(&self) -> Result<(), BuildError> {
+        for (direction, [_, _, impairment, ..]) in [(&self.down, DOWN), (&self.up, UP)] {
+            if !direction.impairment.is_possible() {
+                return Err(BuildError::new(impairment, BuildProblem::Loss));
             }
         }
         Ok(())
@@ -163,33 +219,34 @@ impl Plan {
 }
 
 /// Declares the nodes of a direction.
-fn half(builder: &mut PathBuilder, direction: Direction, names: [&str; 4]) -> [NodeId; 4] {
+fn half(builder: &mut PathBuilder, direction: Direction, names: [&str; 5]) -> [NodeId; 5] {
     let delay = NodeSpec::Delay(direction.delay_spec());
-    let Direction { qdisc, link, .. } = direction;
+    let Direction { qdisc, link, impairment, .. } = direction;
     [
         builder.add(names[0], NodeSpec::Queue(qdisc)),
         builder.add(names[1], NodeSpec::Link(link)),
-        builder.add(names[2], delay),
-        builder.add(names[3], NodeSpec::Exit),
+        builder.add(names[2], NodeSpec::Impairment(impairment)),
+        builder.add(names[3], delay),
+        builder.add(names[4], NodeSpec::Exit),
     ]
 }
 
 /// The nodes of a direction, in the order in which they are declared.
-fn roles(source: Port) -> [Role; 4] {
+fn roles(source: Port) -> [Role; 5] {
     let [queue, link] = match source {
         Port::Outside => [Place::Bottleneck, Place::Link],
         Port::Inside => [Place::Uplink, Place::UplinkLink],
     };
-    [queue, link, Place::Elsewhere, Place::Elsewhere].map(|place| Role { source, place })
+    [queue, link, Place::Elsewhere, Place::Elsewhere, Place::Elsewhere].map(|place| Role { source, place })
 }
 
 /// Maximum lateness of a release for a link or cell with this step.
-pub(crate) fn lateness_limit(step: Span) -> Span {
+pub fn lateness_limit(step: Span) -> Span {
     (step / LATENESS_PARTS).clamp(LATENESS_FLOOR, LATENESS_CEILING)
 }
 
 /// The shortest step of a link.
-pub(crate) fn step(link: &AnyLink) -> Span {
+pub fn step(link: &AnyLink) -> Span {
     match link.rate() {
         // The link has no step, a step of milliseconds, or no rate limit.
         None | Some(Rate::INFINITE) => Span::from_millis(1),
@@ -220,17 +277,12 @@ impl PathNodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qdelay_path::parse_link;
+    use crate::parse_link;
+    use alloc::string::ToString;
 
     fn direction(link: &str) -> Direction {
-        Direction {
-            qdisc: AnyQdisc::parse("taildrop").unwrap(),
-            link: AnyLink::build(&parse_link(link).unwrap()).unwrap(),
-            delay: Span::from_millis(5),
-            curve: None,
-            jitter: Span::ZERO,
-            loss: LossModel::None,
-        }
+        let link = AnyLink::build(&parse_link(link).unwrap()).unwrap();
+        Direction::new(AnyQdisc::parse("taildrop").unwrap(), link)
     }
 
     #[test]
