@@ -26,6 +26,8 @@ enum Request {
     Replace(Box<Plan>, Arc<LinkSettings>, SyncSender<Result<Replaced, String>>),
     Adjust(Box<Change>, SyncSender<Result<Time, String>>),
     Reset(Option<u16>, SyncSender<(Time, usize)>),
+    Changes(SyncSender<Vec<Changed>>),
+    Settings(SyncSender<Arc<LinkSettings>>),
     Stop,
 }
 
@@ -77,6 +79,8 @@ impl fmt::Debug for Request {
             Request::Replace(..) => "Replace",
             Request::Adjust(..) => "Adjust",
             Request::Reset(..) => "Reset",
+            Request::Changes(..) => "Changes",
+            Request::Settings(..) => "Settings",
             Request::Stop => "Stop",
         })
     }
@@ -161,6 +165,24 @@ impl Control {
     pub fn reset(&self, port: Option<u16>) -> Result<(Time, usize), LinkEnded> {
         let (reply, answer) = sync_channel(1);
         self.ask(Request::Reset(port, reply), &answer)
+    }
+
+    /// The current settings.
+    ///
+    /// # Errors
+    /// The link has ended.
+    pub fn settings(&self) -> Result<Arc<LinkSettings>, LinkEnded> {
+        let (reply, answer) = sync_channel(1);
+        self.ask(Request::Settings(reply), &answer)
+    }
+
+    /// The changes so far, in the order of time.
+    ///
+    /// # Errors
+    /// The link has ended.
+    pub fn changes(&self) -> Result<Vec<Changed>, LinkEnded> {
+        let (reply, answer) = sync_channel(1);
+        self.ask(Request::Changes(reply), &answer)
     }
 
     /// Requests the end of the loop, and returns without waiting for the end.
@@ -251,6 +273,12 @@ impl Inbox {
                     let what = port.map_or("all".to_string(), |port| format!("port {port}"));
                     self.note(time, format!("reset {what}: {count} connections"));
                     let _ = reply.try_send((time, count));
+                }
+                Request::Settings(reply) => {
+                    let _ = reply.try_send(self.settings.clone());
+                }
+                Request::Changes(reply) => {
+                    let _ = reply.try_send(self.changes.clone());
                 }
                 Request::Stop => action = LoopAction::Stop,
             }

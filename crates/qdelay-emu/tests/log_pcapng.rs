@@ -202,7 +202,9 @@ fn every_packet_is_captured_on_arrival_and_departure() {
     }
     assert_eq!(read.packets.len(), expected.len());
     let comments: Vec<&str> = read.packets.iter().filter_map(|packet| packet.comment.as_deref()).collect();
-    for comment in ["dropped by down: sojourn_bound", "dropped by down-impairment: loss", "dropped by up: codel"] {
+    for comment in
+        ["dropped by down: sojourn_bound", "dropped by down-impairment: loss", "dropped by up: codel"]
+    {
         assert!(comments.contains(&comment), "{comment}");
     }
 }

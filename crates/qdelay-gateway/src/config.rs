@@ -25,7 +25,7 @@ pub struct Config {
     /// The plan of the link.
     pub plan: Plan,
     /// Additional components that the configuration may name.
-    registry: Registry,
+    pub registry: Registry,
 }
 
 /// Settings of the control socket.

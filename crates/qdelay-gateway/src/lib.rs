@@ -47,6 +47,7 @@ use qdelay_emu::wait::{Permission, WaitOptions, Waiter};
 use qdelay_record::{PacketFile, Recorder};
 use qdelay_study::engine::cannot_write;
 use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::live::adjust::{Adjuster, Files};
 use qdelay_terminal::live::control::client::Client;
 use qdelay_terminal::live::control::{Reload, Socket, SocketOptions};
 use qdelay_terminal::live::logs::{LogKind, LogOptions, LogResults, Logs, mahimahi_files};
@@ -263,11 +264,14 @@ fn carry<R: Recorder>(
     let metrics = Metrics::new(&plan).map_err(impossible)?;
     let emulator = Emulator::tapped(plan, pool, recorder, (logs, metrics)).map_err(impossible)?;
     let mut driver = Driver::new(RealClock::start(), sides, emulator, limits);
+    if service.control.is_some() {
+        driver.emulator().follow_connections();
+    }
     let reloader = Arc::clone(&service.reloader);
     // The handlers follow the opening of files: a file that is a pipe waits for its reader, and until here a signal ends that wait.
     let signals = Signals::install()
         .map_err(|error| Failure::input(PLACE, format!("installing signal handlers: {error}")))?;
-    let server = serve(service, signals)?;
+    let server = serve(service, signals, config.registry.clone())?;
     eprintln_line(&format!("carries packets; {}", config.summary()));
     reloader.notify().ready(&config.summary());
     driver.begin();
@@ -311,6 +315,7 @@ fn carry<R: Recorder>(
 fn serve(
     service: Service,
     signals: Signals,
+    registry: Registry,
 ) -> Result<Option<qdelay_terminal::live::control::Server>, Failure> {
     let Service { metrics, control, reloader, line, .. } = service;
     let failed = |error| Failure::input(PLACE, format!("starting a thread: {error}"));
@@ -340,5 +345,6 @@ fn serve(
         )
         .map_err(failed)?;
     let reload: Reload = Arc::new(move || told(&reloader));
-    control.map(|socket| socket.serve(line, Some(reload)).map_err(failed)).transpose()
+    let adjuster = Adjuster::new(line.clone(), registry, Files::Shipped).announcing();
+    control.map(|socket| socket.serve(line, Some(reload), Some(adjuster)).map_err(failed)).transpose()
 }

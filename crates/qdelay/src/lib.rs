@@ -45,6 +45,7 @@
 
 mod cli;
 mod compare;
+mod control;
 mod gateway;
 mod generate;
 pub mod import;
@@ -187,6 +188,11 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Run(options)) => run::run(&options, registry),
         Some(Command::Link(options)) => link::run(&options, registry),
         Some(Command::Live(options)) => live(options),
+        Some(Command::Set(options)) => control::set(&options),
+        Some(Command::Cut(options)) => control::cut("cut", &options),
+        Some(Command::Pause(options)) => control::cut("pause", &options),
+        Some(Command::Restore(options)) => control::cut("restore", &options),
+        Some(Command::Reset(options)) => control::reset(&options),
         Some(Command::Gateway(options)) => gateway::run(&options, registry),
         Some(Command::Merge(options)) => merge::run(&options, registry),
         Some(Command::Pack(options)) => pack::run(&options, registry),

@@ -14,6 +14,7 @@ use qdelay_study::engine::write_file;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
+use qdelay_terminal::live::control::protocol;
 use qdelay_terminal::live::logs::mahimahi_files;
 use qdelay_terminal::live::settings;
 use qdelay_terminal::live::verdict;
@@ -72,6 +73,9 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
         drain: options.drain,
         live: options.live,
         control: options.control.clone(),
+        http: options.http,
+        registry: registry.clone(),
+        traces: options.traces.clone(),
         packets: options.packets.clone(),
         logs,
         pcap: options.pcap.clone(),
@@ -191,6 +195,7 @@ fn json(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> String {
             "super_packets_written": written,
             "packets_joined": joined,
         })),
+        "changes": protocol::changes(&outcome.changes),
         "down": down,
         "up": up,
         "audit": {

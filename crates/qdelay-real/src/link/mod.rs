@@ -12,6 +12,7 @@ pub mod scenario;
 pub use outcome::{DirectionFigures, DrainResult, Outcome};
 
 use outcome::Used;
+use qdelay_core::component::Registry;
 use qdelay_core::{Rate, Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::control::{Inbox, LoopAction, control};
@@ -32,13 +33,16 @@ use qdelay_record::{PacketFile, Recorder};
 use qdelay_study::cost::Stopwatch;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::live::Panel;
+use qdelay_terminal::live::adjust::{Adjuster, Files};
 use qdelay_terminal::live::control::{Socket, SocketOptions};
+use qdelay_terminal::live::http_control::{self, HttpControl};
 use qdelay_terminal::live::logs::{self, LogOptions, LogResults, Logs};
 use qdelay_terminal::output::eprintln_line;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Command;
@@ -53,6 +57,8 @@ const OUTSIDE: &str = "QDELAY_OUTSIDE";
 const MAHIMAHI_BASE: &str = "MAHIMAHI_BASE";
 const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
 const STACK: &str = "QDELAY_LINK";
+/// Environment variable with the path of the control socket.
+const CONTROL: &str = "QDELAY_CONTROL";
 /// Time without packets on the path after which the link is idle: longer than a kernel delays an acknowledgement (40 ms), and than
 /// local programs take to answer.
 const QUIET: Span = Span::from_millis(50);
@@ -87,6 +93,12 @@ pub struct Link {
     pub live: bool,
     /// Path of the control socket.
     pub control: Option<PathBuf>,
+    /// Address of the control by HTTP.
+    pub http: Option<SocketAddr>,
+    /// Components that changes may name in addition to the built-in ones.
+    pub registry: Registry,
+    /// Folders with traces that changes may name.
+    pub traces: Vec<PathBuf>,
     /// Path of a Parquet file with a row for every packet.
     pub packets: Option<PathBuf>,
     /// Paths of mahimahi's logs, down and up.
@@ -112,6 +124,8 @@ impl Link {
         let logged = self.logs.iter().flatten().cloned();
         let recorded = [&self.packets, &self.pcap].into_iter().flatten().cloned();
         logged.chain(recorded).try_for_each(|path| logs::refuse_existing(&path, self.force))?;
+        // The address is one of this machine's namespace, which an ordinary user is about to leave.
+        let http = self.http.map(http_control::listen).transpose()?;
         let private = !user::is_administrator();
         if private && self.nat {
             let message = "needs root or CAP_NET_ADMIN and CAP_SYS_ADMIN, because it changes forwarding and nftables of the \
@@ -141,11 +155,11 @@ impl Link {
             );
         }
         let Some(path) = &self.packets else {
-            return self.carry(setup, ()).map(|((), outcome)| outcome);
+            return self.carry(setup, (), http).map(|((), outcome)| outcome);
         };
         let file = logs::create(path, self.force).and_then(PacketFile::new);
         let file = file.map_err(|error| logs::cannot_create(path, &error))?;
-        let (file, mut outcome) = self.carry(setup, file)?;
+        let (file, mut outcome) = self.carry(setup, file, http)?;
         if let Err(error) = file.close() {
             let all = outcome.directions.iter().map(|figures| figures.packets_arrived).sum::<u64>();
             outcome.broke(format!(
@@ -157,7 +171,12 @@ impl Link {
     }
 
     /// Starts the command, and forwards its packets until it ends.
-    fn carry<R: Recorder>(&self, setup: LinkSetup, recorder: R) -> Result<(R, Outcome), Failure> {
+    fn carry<R: Recorder>(
+        &self,
+        setup: LinkSetup,
+        recorder: R,
+        http: Option<(TcpListener, HttpControl)>,
+    ) -> Result<(R, Outcome), Failure> {
         let (down, up) = (&self.settings.down, &self.settings.up);
         let wanted = LogOptions {
             command: PLACE,
@@ -167,7 +186,7 @@ impl Link {
             typed: [[&down.link, &down.qdisc], [&up.link, &up.qdisc]],
         };
         let logs = Logs::open(&wanted, &self.plan, |_, error| error.into())?;
-        let is_watched = self.live || self.control.is_some();
+        let is_watched = self.live || self.control.is_some() || http.is_some();
         let metrics = is_watched.then(|| Metrics::new(&self.plan)).transpose().map_err(cannot)?;
         let socket =
             self.control.as_deref().map(|path| Socket::open(&SocketOptions::private(path))).transpose()?;
@@ -180,7 +199,10 @@ impl Link {
             None
         };
         let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, nat, .. } = setup;
-        let command = self.command(&addresses);
+        let mut command = self.command(&addresses);
+        if let Some(socket) = &self.control {
+            command.env(CONTROL, std::path::absolute(socket).unwrap_or_else(|_| socket.clone()));
+        }
         let shown = command.get_program().to_string_lossy().into_owned();
         // The driver exists before the command, so that kernel drops of its first packets are counted.
         let limits = self.plan.lateness_limits();
@@ -188,7 +210,17 @@ impl Link {
         driver.set_access_rate(self.access);
         let offload = driver.devices()[0].offload();
         let (line, inbox) = control(self.settings.clone()).map_err(cannot)?;
-        let server = socket.map(|socket| socket.serve(line.clone(), None)).transpose().map_err(cannot)?;
+        let files = Files::OfUser(self.traces.clone());
+        let adjuster = Adjuster::new(line.clone(), self.registry.clone(), files);
+        if self.control.is_some() || http.is_some() {
+            driver.emulator().follow_connections();
+        }
+        let serve = |socket: Socket| socket.serve(line.clone(), None, Some(adjuster.clone()));
+        let server = socket.map(serve).transpose().map_err(cannot)?;
+        if let Some((listener, http)) = http {
+            eprintln_line(&format!("control: http://{}, Authorization: Bearer {}", http.address, http.token));
+            http_control::serve(listener, http, line.clone(), adjuster).map_err(cannot)?;
+        }
         let panel = self.live.then(|| Panel::start(line)).transpose().map_err(cannot)?;
         // The inbox is dropped before the live view: from then on, requests of the live view fail instead of waiting.
         let mut inbox = inbox;
@@ -209,6 +241,7 @@ impl Link {
         let used =
             [Port::Outside, Port::Inside].map(|port| Used::from_emulator(driver.emulator(), port, ended));
         let drained = carried.and_then(|()| drain(&mut driver, &mut waiter, &mut inbox, self.drain));
+        let changes = inbox.changes().to_vec();
         drop(inbox);
         drop((panel, server));
         let (emulator, devices, mut audit) = driver.finish();
@@ -235,6 +268,7 @@ impl Link {
             duration: ended.since(Time::ZERO),
             drained,
             broken: Vec::new(),
+            changes,
             directions,
         };
         broken.into_iter().for_each(|broken| outcome.broke(broken));

@@ -2,6 +2,7 @@
 
 use qdelay_core::{Span, Time};
 use qdelay_emu::audit::AuditFacts;
+use qdelay_emu::control::Changed;
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Emulator, PortMeasures, Tap};
 use qdelay_emu::gso::Offload;
@@ -25,6 +26,8 @@ pub struct Outcome {
     pub drained: DrainResult,
     /// Messages about records that could not be written to their end: file, error, and the number of records in the file.
     pub broken: Vec<String>,
+    /// Changes to the link while it ran.
+    pub changes: Vec<Changed>,
     /// Figures of both directions: down, up.
     pub directions: [DirectionFigures; 2],
 }
@@ -72,6 +75,12 @@ pub struct DirectionFigures {
     pub marks: u64,
     /// Packets read that are not IP packets.
     pub malformed: u64,
+    /// Packets of which a bit was changed.
+    pub corrupted: u64,
+    /// Copies that were made of packets.
+    pub duplicated: u64,
+    /// Packets of connections that were reset, which did not enter the path.
+    pub reset: u64,
 }
 
 /// Use of a direction's link up to a time.
@@ -105,8 +114,17 @@ impl DirectionFigures {
         port: Port,
         used: Used,
     ) -> DirectionFigures {
-        let PortMeasures { arrived, delivered, malformed, sojourn, queue_delay, .. } =
-            emulator.measures(port);
+        let PortMeasures {
+            arrived,
+            delivered,
+            malformed,
+            corrupted,
+            duplicated,
+            reset,
+            sojourn,
+            queue_delay,
+            ..
+        } = emulator.measures(port);
         let drops = emulator.drops_by_reason(port);
         let drops: BTreeMap<&str, u64> =
             drops.iter().map(|(reason, count)| (reason.name(), count.packets)).collect();
@@ -121,6 +139,9 @@ impl DirectionFigures {
             drops_by_reason: drops,
             marks: emulator.marks(port).packets,
             malformed: *malformed,
+            corrupted: *corrupted,
+            duplicated: *duplicated,
+            reset: *reset,
         }
     }
 }

@@ -75,6 +75,8 @@ pub struct Library {
     folders: Vec<PathBuf>,
     /// True if only regular files are read: a pipe could block the reader.
     regular_files: bool,
+    /// True if no file is opened.
+    shipped_only: bool,
     /// Files by name, which take precedence over searched ones.
     given: BTreeMap<String, PathBuf>,
     /// Contents of files by name, which take precedence over searched ones.
@@ -408,6 +410,9 @@ impl Library {
         if let Some(contents) = self.contents.get(name) {
             return read(&mut &contents[..]).map(Some).map_err(|message| format!("{name}: {message}"));
         }
+        if self.shipped_only {
+            return Err(format!("no shipped trace '{name}'; expected one of 'qdelay trace list'"));
+        }
         for path in &self.places(name) {
             match path.metadata() {
                 Ok(found) if found.is_dir() => {
@@ -439,6 +444,12 @@ impl Library {
             QDELAY_TRACES, or a substitute under [fallback]",
             places.join(", no ")
         )
+    }
+
+    /// The same library without files: shipped traces only.
+    #[must_use]
+    pub fn shipped_only(self) -> Library {
+        Library { shipped_only: true, ..self }
     }
 
     /// Paths to search for a file, in order, without duplicates.

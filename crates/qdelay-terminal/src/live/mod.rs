@@ -3,6 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`control`], [`connection_slots`] | the control socket; the limit of connections |
+//! | [`adjust`], [`http`], [`http_control`] | changes to a running link; HTTP server; the control by HTTP |
 //! | [`history`] | the last snapshots, for drawing curves |
 //! | [`view`] | a snapshot as text: rows at the foot of a terminal, or a whole screen |
 //! | [`settings`] | settings of a link as shown |
@@ -12,9 +13,12 @@
 //! | [`logs`] | mahimahi's logs and packet captures |
 //! | [`verdict`] | final lines: lateness of the link, verdict and accuracy |
 
+pub mod adjust;
 pub mod connection_slots;
 pub mod control;
 pub mod history;
+pub mod http;
+pub mod http_control;
 pub mod logs;
 mod panel;
 mod screen;

@@ -1,6 +1,7 @@
 //! The command line: commands, options, their help and examples.
 
 mod compare;
+mod control;
 mod generate;
 mod import;
 mod lab;
@@ -12,6 +13,7 @@ mod run;
 mod trace;
 
 pub use compare::Compare;
+pub use control::{Cut, Reset, Set};
 pub use generate::{Completions, Man};
 pub use import::{
     ImportCaptures, ImportCommand, ImportIrtt, ImportMahimahi, TraceDelay, TraceFiles, TraceRate,
@@ -48,6 +50,7 @@ link with --trace FILE or --link 10mbit.
   qdelay reproduce a paper's claims beside our figures
   qdelay link      put your own program behind a link, in real time
   qdelay live      watch a link while it runs
+  qdelay set       change a link while it runs; also cut, pause, restore, reset
   qdelay gateway   a link between two network interfaces, for your devices
   qdelay quic      a QUIC connection over sockets, to put behind a link
   qdelay lab       a Linux kernel in virtual time, for run --clock lab
@@ -96,6 +99,16 @@ pub enum Command {
     Link(Box<Link>),
     /// Watch a link or gateway that has a control socket
     Live(Live),
+    /// Change the path of a running link or gateway: rate, delay, loss, discipline
+    Set(Set),
+    /// Drop every packet of a running link or gateway, until 'qdelay restore'
+    Cut(Cut),
+    /// Let packets of a running link or gateway wait in its queues, until 'qdelay restore'
+    Pause(Cut),
+    /// End a cut or a pause
+    Restore(Cut),
+    /// Reset the TCP connections that cross a running link or gateway
+    Reset(Reset),
     /// Carry packets between two network interfaces over a link, in real time, until stopped
     Gateway(Gateway),
     /// Run one end of a QUIC connection over sockets, such as behind a link

@@ -55,7 +55,15 @@ impl Client {
     /// # Errors
     /// The server has ended, or answers with an error.
     pub fn ask(&mut self, command: &str) -> Result<Value, Failure> {
-        self.send(&serde_json::json!({ "command": command }))?;
+        self.request(&serde_json::json!({ "command": command }))
+    }
+
+    /// Sends a request, and waits for the answer.
+    ///
+    /// # Errors
+    /// The server has ended, or answers with an error.
+    pub fn request(&mut self, request: &Value) -> Result<Value, Failure> {
+        self.send(request)?;
         self.answer()?.ok_or_else(|| self.gone())
     }
 

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `{"command":"status"}` | a snapshot ([`Snapshot`](qdelay_emu::snapshot::Snapshot)); its interval began at the previous request |
 //! | `{"command":"watch","interval_ms":250}` | a snapshot now and after each interval, until either side closes |
+//! | `set`, `cut`, `pause`, `restore`, `reset`, `changes` | changes to the link: see [`adjust`](super::adjust) |
 //! | `{"command":"reload"}` | `{"ok":true,"message":...}` |
 //! | `{"command":"stop"}` | `{"ok":true,"message":...}`; then the link or gateway ends |
 //! | any other line | `{"error":...}` |

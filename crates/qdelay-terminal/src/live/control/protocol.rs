@@ -1,6 +1,9 @@
 //! Requests and answers as lines of JSON.
 
+use crate::live::adjust::{Adjuster, Cut, Directions};
+use qdelay_emu::control::Changed;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Maximum length of a request in bytes, its line end included.
 pub const LINE_BYTES: usize = 4096;
@@ -9,11 +12,10 @@ const INTERVAL_MS: u64 = 250;
 /// Permitted intervals of a watch in ms. Each snapshot takes the data thread some dozen microseconds; shorter intervals would show in its lateness.
 const INTERVALS_MS: std::ops::RangeInclusive<u64> = 50..=60_000;
 /// The expected requests, for error messages.
-const EXPECTED: &str =
-    r#"expected {"command":"status"}, "watch" (with "interval_ms" or without), "reload" or "stop""#;
+const EXPECTED: &str = r#"expected {"command":"status"}, "watch" (with "interval_ms" or without), "set" (with "values"), "cut", "pause" or "restore" (with "direction": "both", "down" or "up"), "reset" (with "port" or without), "changes", "reload" or "stop""#;
 
 /// A request of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// Requests one snapshot.
@@ -24,6 +26,37 @@ pub enum Request {
         #[serde(default = "interval")]
         interval_ms: u64,
     },
+    /// Sets keys of the path.
+    Set {
+        /// Words such as `down` with their values.
+        values: BTreeMap<String, String>,
+    },
+    /// Drops every packet.
+    Cut {
+        /// The directions.
+        #[serde(default)]
+        direction: Directions,
+    },
+    /// Lets packets wait in the queue.
+    Pause {
+        /// The directions.
+        #[serde(default)]
+        direction: Directions,
+    },
+    /// Ends a cut or a pause.
+    Restore {
+        /// The directions.
+        #[serde(default)]
+        direction: Directions,
+    },
+    /// Resets TCP connections.
+    Reset {
+        /// The port at either end; `None` for all connections.
+        #[serde(default)]
+        port: Option<u16>,
+    },
+    /// Requests the changes so far.
+    Changes,
     /// Requests a reload of the configuration.
     Reload,
     /// Requests the end of the link or gateway.
@@ -50,6 +83,45 @@ impl Request {
             Err(error) => Err(format!("{error}; {EXPECTED}")),
         }
     }
+}
+
+/// Carries out a request that changes the link, or asks for its changes; returns the answer.
+///
+/// # Errors
+/// What was wrong and what was expected.
+pub fn adjust(request: &Request, adjuster: Option<&Adjuster>) -> Result<String, String> {
+    let adjuster = adjuster.ok_or("this link cannot be changed; expected a link or gateway in real time")?;
+    let (done, connections) = match request {
+        Request::Set { values } => {
+            let words: Vec<(String, String)> =
+                values.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            (adjuster.set(&words)?, None)
+        }
+        Request::Cut { direction } => (adjuster.cut(*direction, Cut::Drop)?, None),
+        Request::Pause { direction } => (adjuster.cut(*direction, Cut::Hold)?, None),
+        Request::Restore { direction } => (adjuster.cut(*direction, Cut::Off)?, None),
+        Request::Reset { port } => {
+            let (done, count) = adjuster.reset(*port)?;
+            (done, Some(count))
+        }
+        Request::Changes => {
+            return Ok(line(&serde_json::json!({ "changes": changes(&adjuster.changes()?) })));
+        }
+        _ => return Err(format!("not a change; {EXPECTED}")),
+    };
+    let message = format!("{} at {:.6} s", done.what, done.time_s);
+    let mut answer = serde_json::json!({ "ok": true, "message": message, "time_s": done.time_s });
+    if let Some(count) = connections {
+        answer["connections"] = count.into();
+    }
+    Ok(answer.to_string())
+}
+
+/// Changes as JSON.
+pub fn changes(changes: &[Changed]) -> Vec<serde_json::Value> {
+    let entry =
+        |Changed { time, what }: &Changed| serde_json::json!({ "time_s": time.as_secs_f64(), "what": what });
+    changes.iter().map(entry).collect()
 }
 
 /// Answer to a request that was carried out and returns no data.

@@ -3,6 +3,7 @@
 
 use super::protocol::{self, LINE_BYTES, Request};
 use super::socket::{Socket, SocketFile};
+use crate::live::adjust::Adjuster;
 use crate::live::connection_slots::{ConnectionSlot, ConnectionSlots};
 use qdelay_emu::control::{Control, Sampler};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -37,17 +38,24 @@ pub struct Server {
 struct Service {
     control: Control,
     reload: Option<Reload>,
+    adjuster: Option<Adjuster>,
 }
 
 impl Socket {
-    /// Serves the socket: `control` refers to the data thread, `reload` reloads the configuration if there is one.
+    /// Serves the socket: `control` refers to the data thread, `reload` reloads the configuration if there is one, `adjuster` changes the
+    /// link if it can be changed.
     ///
     /// # Errors
     /// No thread can be started.
-    pub fn serve(self, control: Control, reload: Option<Reload>) -> io::Result<Server> {
+    pub fn serve(
+        self,
+        control: Control,
+        reload: Option<Reload>,
+        adjuster: Option<Adjuster>,
+    ) -> io::Result<Server> {
         let (listener, file) = self.into_parts();
         let listener = Arc::new(listener);
-        let (accepting, service) = (listener.clone(), Service { control, reload });
+        let (accepting, service) = (listener.clone(), Service { control, reload, adjuster });
         let thread =
             thread::Builder::new().name("control".into()).spawn(move || accept(&accepting, &service))?;
         Ok(Server { listener, thread: Some(thread), _file: file })
@@ -146,6 +154,15 @@ fn answer(request: Request, sampler: &mut Sampler, service: &Service) -> String 
             Some(reload) => reload(),
             None => Err("a link has no configuration to reload; expected a gateway".to_string()),
         },
+        Request::Set { .. }
+        | Request::Cut { .. }
+        | Request::Pause { .. }
+        | Request::Restore { .. }
+        | Request::Reset { .. }
+        | Request::Changes => {
+            return protocol::adjust(&request, service.adjuster.as_ref())
+                .unwrap_or_else(|message| protocol::error(&message));
+        }
         Request::Stop => {
             service.control.stop().map(|()| "stopping".to_string()).map_err(|gone| gone.to_string())
         }
