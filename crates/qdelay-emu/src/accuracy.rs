@@ -68,6 +68,52 @@ impl Grade {
     }
 }
 
+/// The accuracy that a run has to have: a grade, or a bound of the error of delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Required {
+    /// At least this grade.
+    Grade(Grade),
+    /// At most this error.
+    Bound(Span),
+}
+
+impl Required {
+    /// Reads `fine`, `good`, `coarse` or a time such as `2ms`.
+    ///
+    /// # Errors
+    /// Neither; what was expected.
+    pub fn parse(text: &str) -> Result<Required, String> {
+        let grades = [Grade::Fine, Grade::Good, Grade::Coarse];
+        if let Some(grade) = grades.into_iter().find(|grade| grade.name() == text) {
+            return Ok(Required::Grade(grade));
+        }
+        match qdelay_core::units::parse_span(text) {
+            Ok(bound) if !bound.is_zero() => Ok(Required::Bound(bound)),
+            _ => Err("expected fine (0.1 ms), good (1 ms), coarse (10 ms) or a time such as 2ms".to_string()),
+        }
+    }
+
+    /// Largest error of delays.
+    pub fn bound(self) -> Span {
+        match self {
+            Required::Grade(Grade::Fine) => FINE,
+            Required::Grade(Grade::Good) => GOOD,
+            Required::Grade(_) => COARSE,
+            Required::Bound(bound) => bound,
+        }
+    }
+}
+
+/// The requirement as text.
+impl std::fmt::Display for Required {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Required::Grade(grade) => write!(f, "{} ({})", grade.name(), self.bound()),
+            Required::Bound(bound) => write!(f, "{bound}"),
+        }
+    }
+}
+
 /// The grade of a run and its error bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accuracy {
@@ -97,16 +143,21 @@ impl Accuracy {
         Accuracy { grade, bound }
     }
 
+    /// Whether the run meets `required`.
+    pub fn meets(&self, required: Required) -> bool {
+        !matches!(self.grade, Grade::Incomplete | Grade::Unmeasured) && self.bound <= required.bound()
+    }
+
     /// One line of text: share of late releases, error bound, and the meaning of the grade.
     pub fn describe(&self, facts: &AuditFacts) -> String {
         let (name, meaning) = (self.grade.name(), self.grade.meaning());
         if self.grade == Grade::Unmeasured {
-            return format!("accuracy {name}: {meaning}");
+            return format!("verdict {name}: {meaning}");
         }
         let shares = 100.0 * late_share(facts);
         let limit = crate::audit::limits(facts.limits);
         format!(
-            "accuracy {name}: {shares:.2}% of packets left more than {limit} late; delays hold to {}: {meaning}; late \
+            "verdict {name}: delays hold to {}: {meaning}; {shares:.2}% of packets left more than {limit} late; late \
              releases do not change what a queue drops",
             rounded_up(self.bound)
         )
@@ -208,8 +259,8 @@ mod tests {
         assert!(!facts.verdict.trustworthy);
         assert_eq!(
             facts.accuracy().describe(&facts),
-            "accuracy good: 1.00% of packets left more than 100us late; delays hold to 0.21 ms: delays can be compared with each \
-             other to a millisecond; late releases do not change what a queue drops"
+            "verdict good: delays hold to 0.21 ms: delays can be compared with each other to a millisecond; 1.00% of packets \
+             left more than 100us late; late releases do not change what a queue drops"
         );
         let advice = advice(&facts);
         assert!(advice[0].starts_with("--realtime ") && advice[1].contains("--spin"), "{advice:?}");
@@ -239,6 +290,28 @@ mod tests {
         };
         assert_eq!(stalled(999), Accuracy { grade: Grade::Fine, bound: Span::from_micros(20) });
         assert_eq!(stalled(998), Accuracy { grade: Grade::Poor, bound: Span::from_millis(800) });
+    }
+
+    #[test]
+    fn requirements_are_met_up_to_their_bound() {
+        let accuracy = |groups: &[(u64, u64)]| run(groups).facts().accuracy();
+        let required = |text: &str| Required::parse(text).unwrap();
+        for (late, met, missed) in [
+            (100, "fine", "99us"),
+            (1000, "good", "fine"),
+            (10_000, "coarse", "good"),
+            (1500, "1.5ms", "good"),
+        ] {
+            let accuracy = accuracy(&[(1000, late)]);
+            assert!(accuracy.meets(required(met)) && !accuracy.meets(required(missed)), "{late} us");
+        }
+        assert!(!accuracy(&[]).meets(required("coarse")), "nothing was measured");
+        let mut lossy = run(&[(1000, 20)]);
+        lossy.send_full = 1;
+        assert!(!lossy.facts().accuracy().meets(required("coarse")));
+        for wrong in ["poor", "0s", "1", "", "incomplete"] {
+            assert!(Required::parse(wrong).unwrap_err().contains("expected fine"), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! `qdelay link`: a command behind a link, in real time.
 
+mod junit;
+mod retries;
+
 use crate::cli::Link;
 use crate::mahimahi::Translated;
 use crate::native;
 use qdelay_core::component::Registry;
-use qdelay_emu::accuracy::{advice, late_share};
+use qdelay_emu::accuracy::{Grade, Required, advice, late_share};
 use qdelay_emu::audit::SuperPackets;
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
@@ -59,7 +62,10 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
             (settings::of_plan(&keys, &plan), plan.into())
         }
     };
-    options.json.as_deref().map_or(Ok(()), has_place)?;
+    [&options.json, &options.junit].into_iter().flatten().try_for_each(|path| has_place(path))?;
+    if options.retries > 0 && !retries::is_attempt() {
+        return retries::run(options.retries);
+    }
     let link = qdelay_real::link::Link {
         plan,
         settings: settings.clone(),
@@ -79,7 +85,8 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
         packets: options.packets.clone(),
         logs,
         pcap: options.pcap.clone(),
-        force: options.force,
+        // A later attempt replaces the records of the one before.
+        force: options.force || retries::is_repetition(),
     };
     end(options, &settings, &link.run()?)
 }
@@ -107,6 +114,9 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
     if let Some(path) = &options.json {
         write_file(path, &json(options, settings, outcome))?;
     }
+    if let Some(path) = &options.junit {
+        write_file(path, &junit::report(options, outcome))?;
+    }
     // Missing records are an error even if everything else succeeded.
     if !outcome.broken.is_empty() {
         let message = outcome.broken.join("; ");
@@ -115,6 +125,12 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
         }
         eprintln_line(&message);
     }
+    if let Some(required) = options.require
+        && !outcome.facts.accuracy().meets(required)
+        && outcome.status == 0
+    {
+        return retries::not_met(&requirement(required, outcome));
+    }
     if options.strict && !outcome.facts.verdict.trustworthy && outcome.status == 0 {
         let reasons = outcome.facts.verdict.reasons.join("; ");
         return Err(Failure::Check(format!("the run cannot be trusted: {reasons}")));
@@ -122,6 +138,22 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
     match outcome.status {
         0 => Ok(()),
         status => Err(Failure::Status(status)),
+    }
+}
+
+/// The sentence about a requirement that was not met.
+fn requirement(required: Required, outcome: &Outcome) -> String {
+    let accuracy = outcome.facts.accuracy();
+    let bound = accuracy.bound.as_millis_f64();
+    match accuracy.grade {
+        Grade::Incomplete => {
+            format!(
+                "{} packets were lost outside the link; required: none, and {required}",
+                outcome.facts.lost
+            )
+        }
+        Grade::Unmeasured => format!("no packet was released; required: {required}"),
+        grade => format!("delays hold to {bound:.2} ms ({}); required: {required}", grade.name()),
     }
 }
 

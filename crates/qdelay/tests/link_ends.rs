@@ -89,7 +89,7 @@ fn signals_are_the_commands() {
         let (status, complaint) = running.end();
         assert_eq!(status.code(), Some(9), "{name}: {complaint}");
         // The link lives until it has reported.
-        assert!(complaint.contains("trustworthy: ") && json(&file)["status"] == 9, "{complaint}");
+        assert!(complaint.contains("verdict ") && json(&file)["status"] == 9, "{complaint}");
         std::fs::remove_file(&file).unwrap();
     }
     assert_eq!(network(&machine), before);

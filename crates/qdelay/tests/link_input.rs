@@ -122,7 +122,7 @@ fn a_full_disk_is_reported_and_spares_the_command() {
         let (status, text) =
             run(&machine, &options, &(task("inside", &format!("echo {port}")) + "; exit $(($? + 8))"));
         assert_eq!(status, Some(8), "{option}: {text}");
-        assert!(text.contains("not trustworthy: ") && text.contains(&place), "{option}: {text}");
+        assert!(text.contains(" not met: ") && text.contains(&place), "{option}: {text}");
         let value = json(&file);
         assert_eq!(
             (&value["status"], &value["audit"]["trustworthy"]),

@@ -233,7 +233,7 @@ fn a_watch_streams_and_a_stop_ends_the_link_with_the_verdict() {
     }
     assert_eq!(lines.wait().unwrap().code(), Some(0));
     let (code, text) = link.end();
-    assert!(text.contains("trustworthy"), "the verdict: {text}");
+    assert!(text.contains("verdict "), "the verdict: {text}");
     assert!(code.is_some_and(|code| code > 128), "{code:?}: the command's status: {text}");
     crate::common::refused(&["live", &path], &["the socket does not exist"]);
 }
@@ -314,7 +314,7 @@ fn the_foot_of_the_terminal_is_taken_and_given_back() {
 
     seen.clear();
     ours.write_all(b"\n").unwrap();
-    read_until(&mut ours, &mut seen, "trustworthy: ");
+    read_until(&mut ours, &mut seen, "verdict ");
     assert_eq!(child.wait().unwrap().code(), Some(3));
     let given_back = seen.rfind("\x1b[r").expect("the whole terminal");
     assert!(!seen[given_back..].contains("\x1b[1;"), "{seen:?}");

@@ -40,7 +40,7 @@ fn a_command_behind_a_link_with_logs() {
     let up = std::fs::read_to_string(folder.join("up.log")).unwrap();
     // Size of a packet: 100 bytes, the headers of IP and UDP, and that of the device.
     assert_eq!(up.lines().filter(|line| line.contains(" + 132")).count(), 10, "{up}");
-    assert!(said.contains("trustworthy") && said.contains("accuracy "), "{said}");
+    assert!(said.contains("strict rule") && said.contains("verdict "), "{said}");
     for name in ["up.log", "down.log"] {
         let log = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(log.starts_with('#') && log.contains("# base timestamp:"), "{name}: {log}");

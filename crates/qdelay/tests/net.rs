@@ -14,6 +14,7 @@ mod cell_real;
 mod gateway;
 mod gateway_input;
 mod link;
+mod link_changes;
 mod link_ends;
 mod link_input;
 mod link_nat;

@@ -4,13 +4,17 @@ use qdelay_emu::accuracy::advice;
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::stall::Stalls;
 
+/// Name of the rule behind `--strict`, which is stricter than any grade: one packet in a thousand later than a tenth of the link's clock
+/// breaks it.
+const STRICT: &str = "strict rule (--strict, for laboratories)";
+
 /// The lines, each with its line end; `more` is appended to the first. The last line, advice, is present only if delays could be more
 /// accurate.
 pub fn lines(facts: &AuditFacts, more: &str) -> String {
     let verdict = &facts.verdict;
     let judged = match verdict.trustworthy {
-        true => "trustworthy: on time, and every packet is accounted for".to_string(),
-        false => format!("not trustworthy: {}", verdict.reasons.join("; ")),
+        true => format!("{STRICT} met: on time, and every packet is accounted for"),
+        false => format!("{STRICT} not met: {}", verdict.reasons.join("; ")),
     };
     let Stalls { read, unseen, longest_gap, .. } = facts.stalls;
     let unread = match unseen {
@@ -24,7 +28,7 @@ pub fn lines(facts: &AuditFacts, more: &str) -> String {
         advice => format!("more accurate with: {advice}\n"),
     };
     format!(
-        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); longest stall {:.0} us{unread}; CPU {:.0}%{more}\n{judged}\n{accuracy}\n{advice}",
+        "{:.1} s; releases late by {:.0} us (p50), {:.0} us (p99), {:.0} us (max); longest stall {:.0} us{unread}; CPU {:.0}%{more}\n{accuracy}\n{judged}\n{advice}",
         facts.duration.as_secs_f64(),
         facts.lateness.p50 * 1e3,
         facts.lateness.p99 * 1e3,

@@ -5,6 +5,7 @@ use clap::Args;
 use qdelay_config::Settings;
 use qdelay_core::units::parse_rate;
 use qdelay_core::{Rate, Span};
+use qdelay_emu::accuracy::Required;
 use qdelay_emu::device::tun::OffloadMode;
 use qdelay_gateway::keys::Gateway as Carried;
 use qdelay_terminal::values;
@@ -104,7 +105,18 @@ pub struct Link {
     /// Write figures and verdict to this file as JSON (docs/json.md)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Exit with status 1 if the verdict says that the run cannot be trusted
+    /// Exit with status 1 if delays do not hold to this: fine (0.1 ms), good (1 ms), coarse (10 ms), or a time such as 2ms; or
+    /// if packets were lost outside the link
+    #[arg(long, value_name = "GRADE|TIME", value_parser = Required::parse)]
+    pub require: Option<Required>,
+    /// Run the command again, at most this often, if it succeeds and the run does not meet --require
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "require", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub retries: u32,
+    /// Write the result as a JUnit report with one test case: the command's status, --require, and the figures
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Exit with status 1 if one packet in a thousand is later than a tenth of the link's clock: a rule for laboratories,
+    /// which short runs on shared machines seldom meet; --require suits tests
     #[arg(long)]
     pub strict: bool,
     /// Do not print figures and verdict at the end

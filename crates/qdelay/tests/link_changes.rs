@@ -1,0 +1,375 @@
+//! Impairments of a link by their effect on packets, and changes while it runs: `qdelay set`, `cut`, `pause`, `restore`, `reset`, the
+//! control by HTTP. Real packets; no result depends on timing. Without permission to make namespaces the tests are skipped.
+
+use crate::common::command;
+use crate::link_support::{
+    LONG, Running, TASK, echo_server, json, link, machine, name, output, run, talking_task,
+};
+use qdelay_emu::netns::Namespace;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream, UdpSocket};
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Longest silence that counts as an answer that is still to come.
+const SILENCE: Duration = Duration::from_millis(400);
+
+/// Commands behind a link.
+#[helper]
+fn behind() {
+    let task = std::env::var(TASK).expect("a task");
+    let outside: Ipv4Addr = std::env::var("QDELAY_OUTSIDE").unwrap().parse().unwrap();
+    let (what, port) = task.rsplit_once(' ').unwrap();
+    let server = (outside, port.parse::<u16>().unwrap());
+    match what.split(' ').collect::<Vec<_>>()[..] {
+        // Sends so many numbered datagrams, and says what came back: how many, how many different ones, how many behind a later one.
+        ["count", count] => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(1500))).unwrap();
+            let count: u32 = count.parse().unwrap();
+            let reader = socket.try_clone().unwrap();
+            let reading = std::thread::spawn(move || {
+                let (mut numbers, mut buffer) = (Vec::new(), [0; 100]);
+                while let Ok(4) = reader.recv(&mut buffer) {
+                    numbers.push(u32::from_be_bytes(buffer[..4].try_into().unwrap()));
+                }
+                numbers
+            });
+            for number in 0..count {
+                socket.send_to(&number.to_be_bytes(), server).unwrap();
+                crate::link_support::pause_of(Duration::from_millis(2));
+            }
+            let numbers = reading.join().unwrap();
+            let late = numbers.windows(2).filter(|pair| pair[1] < pair[0]).count();
+            let mut unique = numbers.clone();
+            unique.sort_unstable();
+            unique.dedup();
+            println!("\ncame {} {} {late}", numbers.len(), unique.len());
+        }
+        // For each line of its input, sends it over one connection and says how that went.
+        ["talk"] => {
+            let mut stream = TcpStream::connect(server).unwrap();
+            println!("\nconnected");
+            let mut late = 0;
+            for line in std::io::stdin().lines() {
+                let line = line.unwrap();
+                let wait = if line == "patient" { LONG } else { SILENCE };
+                stream.set_read_timeout(Some(wait)).unwrap();
+                let mut said = stream.write_all(b"x").err().map(|error| error.kind().to_string());
+                // Answers to earlier questions may come with this one.
+                while said.is_none() {
+                    let mut byte = [0];
+                    said = match stream.read(&mut byte) {
+                        Ok(0) => Some("end".to_string()),
+                        Ok(_) if late > 0 => {
+                            late -= 1;
+                            None
+                        }
+                        Ok(_) => Some("answer".to_string()),
+                        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                            late += 1;
+                            Some("silence".to_string())
+                        }
+                        Err(error) => Some(error.kind().to_string()),
+                    };
+                }
+                println!("\nsaid {}", said.unwrap());
+            }
+        }
+        // Sends datagrams until its input ends.
+        ["steady"] => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+            socket.send_to(&[0; 400], server).unwrap();
+            println!("\nsending");
+            let ending = std::thread::spawn(|| std::io::stdin().lines().count());
+            while !ending.is_finished() {
+                socket.send_to(&[0; 400], server).unwrap();
+                crate::link_support::pause_of(Duration::from_micros(500));
+            }
+        }
+        _ => panic!("{task}"),
+    }
+}
+
+/// Sends each datagram back; returns its port.
+fn reflector(machine: &Namespace) -> u16 {
+    let socket = machine.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
+    let port = socket.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2000];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            let _ = socket.send_to(&buffer[..length], from);
+        }
+    });
+    port
+}
+
+/// Number of datagrams that come back of `count`, of different ones, and of those behind a later one; with the figures.
+fn count(machine: &Namespace, port: u16, options: &str, count: u64) -> ([u64; 3], Value) {
+    let file = name("link-impairments", "figures.json");
+    let script = talking_task("behind", &format!("count {count} {port}"));
+    let output = output(machine, link(&format!("{options} --json {file} --quiet"), &script));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("came ")).unwrap_or_else(|| panic!("{text}"));
+    let numbers: Vec<u64> = line.split(' ').map(|number| number.parse().unwrap()).collect();
+    (numbers.try_into().unwrap(), json(&file))
+}
+
+#[test]
+fn impairments_do_what_they_say() {
+    let machine = machine();
+    let port = reflector(&machine);
+    let count = |options: &str| count(&machine, port, options, 100);
+    assert_eq!(count("").0, [100, 100, 0]);
+    for direction in ["down", "up"] {
+        let (came, figures) = count(&format!("--{direction}-loss 100%"));
+        assert_eq!(came, [0, 0, 0], "{direction}");
+        assert!(figures[direction]["drops_by_reason"]["loss"].as_u64().unwrap() >= 100, "{figures}");
+        assert_eq!(figures[if direction == "up" { "down" } else { "up" }]["drops"], 0, "{figures}");
+    }
+    let (came, figures) = count("--up-duplicate 100%");
+    assert_eq!(came, [200, 100, 0]);
+    assert!(figures["up"]["duplicated"].as_u64().unwrap() >= 100, "{figures}");
+    // The kernels of both ends drop what has a wrong checksum.
+    let (came, figures) = count("--up-corrupt 100%");
+    assert_eq!(came, [0, 0, 0]);
+    assert!(figures["up"]["corrupted"].as_u64().unwrap() >= 100 && figures["up"]["drops"] == 0, "{figures}");
+    let (came, _) = count("--down-reorder 30% --reorder-delay 20ms");
+    assert!(came[..2] == [100, 100] && came[2] > 5, "{came:?}");
+    let (came, _) = count("--down-jitter normal:10ms:reorder=on --down-delay 40ms");
+    assert!(came[..2] == [100, 100] && came[2] > 10, "{came:?}");
+    let (came, _) = count("--down-jitter normal:10ms --down-delay 40ms");
+    assert_eq!(came, [100, 100, 0], "without reorder=on the order is kept");
+    let (came, figures) = count("--loss 0 --up-loss 30%:correlation=50%");
+    assert!((40..=95).contains(&came[0]), "{came:?}");
+    assert_eq!(figures["up"]["drops"], figures["up"]["drops_by_reason"]["loss"]);
+}
+
+/// Runs `qdelay COMMAND SOCKET...` on the machine; its status and output.
+fn tell(machine: &Namespace, words: &[&str]) -> (Option<i32>, String) {
+    let output = output(machine, command(words));
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(text).unwrap())
+}
+
+/// Whether each change shows its effect, and none loses a packet but a cut.
+#[test]
+fn a_link_is_changed_while_it_runs() {
+    let machine = machine();
+    let port = echo_server(&machine);
+    let (socket, file) = (name("link-changes", "link.sock"), name("link-changes", "figures.json"));
+    let mut command = link(
+        &format!("--control {socket} --json {file} --qdisc codel"),
+        &talking_task("behind", &format!("talk {port}")),
+    );
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(&machine, command);
+    running.line_after("connected");
+    let mut say = |line: &str| {
+        running.tell(line);
+        running.line_after("said ")
+    };
+    let done = |words: &[&str]| {
+        let (status, text) = tell(&machine, words);
+        assert!(status == Some(0) && text.contains(" at ") && text.contains(" s"), "{words:?}: {text}");
+        text
+    };
+    assert_eq!(say("patient"), "answer");
+    done(&["pause", &socket, "down"]);
+    assert_eq!(say("a"), "silence");
+    done(&["restore", &socket]);
+    assert_eq!(say("patient"), "answer");
+    done(&["cut", &socket, "up"]);
+    assert_eq!(say("b"), "silence");
+    done(&["restore", &socket, "up"]);
+    assert_eq!(say("patient"), "answer", "TCP repeats what was cut");
+    done(&["set", &socket, "down=2mbit", "up-delay=5ms", "loss=0.5%", "down-cut=off", "qdisc=bode"]);
+    assert_eq!(say("patient"), "answer");
+    for (words, expected) in [
+        (&["set", &socket, "down=no-such"][..], "down: no trace 'no-such'"),
+        (&["set", &socket, "loss=5% 25%"], "is 5%:correlation=25% here"),
+        (&["set", &socket, "dwn=1mbit"], "did you mean 'down'?"),
+        (&["set", &socket, "cut=maybe"], "cut: 'maybe': expected drop, hold or off"),
+        (&["set", &socket, "loss"], "expected KEY=VALUE"),
+        (&["reset", "/no/such.sock"], "the socket does not exist"),
+    ] {
+        let (status, text) = tell(&machine, words);
+        assert!(matches!(status, Some(1 | 2)) && text.contains(expected), "{words:?}: {text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+    assert!(done(&["reset", &socket, "--port", &(port ^ 1).to_string()]).contains(", 0 connections"));
+    assert_eq!(say("patient"), "answer");
+    assert!(done(&["reset", &socket, "--port", &port.to_string()]).contains(", 1 connections"));
+    assert_eq!(say("patient"), "connection reset");
+    let (status, _, complaint) = running.all();
+    assert!(status.success(), "{complaint}");
+    let figures = json(&file);
+    let changes = figures["changes"].as_array().unwrap();
+    let whats: Vec<&str> = changes.iter().map(|change| change["what"].as_str().unwrap()).collect();
+    assert_eq!(whats.len(), 7, "{whats:?}");
+    assert_eq!(whats[..4], ["pause down", "restore both", "cut up", "restore up"]);
+    assert!(
+        whats[4].starts_with("set ") && whats[4].contains("down=2mbit") && whats[4].contains("up-delay=5ms")
+    );
+    let times: Vec<f64> = changes.iter().map(|change| change["time_s"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted() && times[0] > 0.0, "{times:?}");
+    for direction in ["down", "up"] {
+        let reasons = figures[direction]["drops_by_reason"].as_object().unwrap();
+        assert!(reasons.keys().all(|reason| ["cut", "loss"].contains(&reason.as_str())), "{figures}");
+    }
+    assert!(figures["up"]["drops_by_reason"]["cut"].as_u64().unwrap() > 0, "{figures}");
+}
+
+/// A request to a control socket.
+fn ask(socket: &mut BufReader<UnixStream>, request: &Value) -> Value {
+    socket.get_mut().write_all(format!("{request}\n").as_bytes()).unwrap();
+    let mut line = String::new();
+    socket.read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap()
+}
+
+/// A thousand changes under load lose nothing, and each is in the log.
+#[test]
+fn a_thousand_changes_lose_no_packet() {
+    let machine = machine();
+    let port = reflector(&machine);
+    let (path, file) = (name("link-thousand", "link.sock"), name("link-thousand", "figures.json"));
+    let queues = "--qdisc taildrop:limit=1000000 --up-qdisc taildrop:limit=1000000";
+    let mut command = link(
+        &format!("--control {path} --json {file} {queues} --drain 30s"),
+        &talking_task("behind", &format!("steady {port}")),
+    );
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(&machine, command);
+    running.line_after("sending");
+    let mut socket = BufReader::new(UnixStream::connect(&path).unwrap());
+    let random = &mut qdelay_core::Random::derive(1, "changes", "draws");
+    let mut before = 0.0;
+    for _ in 0..1000 {
+        let side = ["down", "up"][random.below(2) as usize];
+        let mut value = |values: &[&str]| values[random.below(values.len() as u64) as usize].to_string();
+        let request = match value(&["link", "delay", "jitter", "reorder", "qdisc", "pause", "restore"])
+            .as_str()
+        {
+            "link" => {
+                json!({ "command": "set", "values": { side: value(&["50mbit", "infinite", "synth-lte-driving"]) } })
+            }
+            "qdisc" => json!({ "command": "set", "values": {
+                format!("{side}-qdisc"): value(&["taildrop:limit=1000000", "fq_codel:limit=1000000:target=10s:interval=60s"]) } }),
+            "pause" => json!({ "command": "pause", "direction": side }),
+            "restore" => json!({ "command": "restore" }),
+            key => json!({ "command": "set", "values": { format!("{side}-{key}"): match key {
+                "delay" => value(&["0s", "3ms", "20ms"]),
+                "jitter" => value(&["0s", "2ms", "normal:1ms:reorder=on"]),
+                _ => value(&["0", "5%"]),
+            } } }),
+        };
+        let answer = ask(&mut socket, &request);
+        let time = answer["time_s"].as_f64().unwrap_or_else(|| panic!("{request}: {answer}"));
+        assert!(time >= before, "{answer}");
+        before = time;
+    }
+    let all = ask(&mut socket, &json!({ "command": "changes" }));
+    assert_eq!(all["changes"].as_array().unwrap().len(), 1000);
+    for values in
+        [json!({ "down": "infinite", "up": "infinite", "delay": "0s", "jitter": "0s", "cut": "off" })]
+    {
+        assert_eq!(ask(&mut socket, &json!({ "command": "set", "values": values }))["ok"], true);
+    }
+    let (status, _, complaint) = running.all();
+    assert!(status.success(), "{complaint}");
+    let figures = json(&file);
+    assert_eq!(figures["drain"]["packets_cut"], 0, "{figures}");
+    for direction in ["down", "up"] {
+        let of = |name: &str| figures[direction][name].as_u64().unwrap();
+        assert_eq!((of("drops"), of("packets_arrived")), (0, of("packets_delivered")), "{figures}");
+        assert!(of("packets_arrived") > 100, "{figures}");
+    }
+}
+
+#[test]
+fn http_changes_a_link_for_those_who_have_the_token() {
+    let machine = machine();
+    let port = echo_server(&machine);
+    let mut command = link("--http 127.0.0.1:0", &talking_task("behind", &format!("talk {port}")));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = machine.run(move || command.spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let (address, token) = line
+        .trim()
+        .strip_prefix("qdelay: control: http://")
+        .and_then(|rest| rest.split_once(", Authorization: Bearer "))
+        .unwrap_or_else(|| panic!("{line}"));
+    let ask = |request: &str| {
+        let address = address.to_string();
+        let mut stream = machine.run(move || TcpStream::connect(address).unwrap());
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let request = |line: &str, token: &str, body: &str| {
+        ask(&format!(
+            "{line} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ))
+    };
+    let set = request("POST /set", token, r#"{"down":"3mbit","up-loss":"1%"}"#);
+    assert!(set.starts_with("HTTP/1.1 200 ") && set.contains("set down=3mbit up-loss=1%"), "{set}");
+    let status = request("GET /status", token, "");
+    assert!(status.contains(r#""link":"3mbit""#), "{status}");
+    let changes = request("GET /changes", token, "");
+    assert!(changes.contains(r#""what":"set down=3mbit up-loss=1%""#), "{changes}");
+    for (line, token, body, status) in [
+        ("POST /set", token, r#"{"down":"3mbyte"}"#, "400"),
+        ("POST /set", token, "[]", "400"),
+        ("POST /cut", "guess", "", "401"),
+        ("GET /cut", token, "", "405"),
+        ("POST /status", token, "", "405"),
+        ("POST /stop", token, "", "404"),
+    ] {
+        let answer = request(line, token, body);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{line}: {answer}");
+        assert!(!answer.to_lowercase().contains("access-control"), "{answer}");
+    }
+    let other =
+        ask(&format!("POST /cut HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer {token}\r\n\r\n"));
+    assert!(other.starts_with("HTTP/1.1 421 "), "{other}");
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let (status, text) = run(&machine, "--http 192.0.2.1:80", "true");
+    assert!(status == Some(2) && text.contains("expected a loopback address"), "{text}");
+}
+
+/// A requirement decides the exit status, whatever the strict rule says, and a report has the reason.
+#[test]
+fn requirements_and_retries() {
+    let machine = machine();
+    let port = reflector(&machine);
+    let (junit, file) = (name("link-require", "junit.xml"), name("link-require", "figures.json"));
+    let script = talking_task("behind", &format!("count 30 {port}"));
+    // An hour is met by every run, a nanosecond by none.
+    let (status, text) = run(&machine, &format!("--require 60min --junit {junit}"), &script);
+    assert_eq!(status, Some(0), "{text}");
+    assert_eq!(text.matches("\nverdict ").count(), 1, "{text}");
+    let report = std::fs::read_to_string(&junit).unwrap();
+    assert!(
+        report.contains("failures=\"0\"") && report.contains("name=\"down.packets_delivered\""),
+        "{report}"
+    );
+    let options = format!("--require 1ns --retries 2 --junit {junit} --json {file}");
+    let (status, text) = run(&machine, &options, &script);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("attempt 2 of 3: again") && text.contains("not met in 3 attempts"), "{text}");
+    let report = std::fs::read_to_string(&junit).unwrap();
+    assert!(report.contains("failures=\"1\"") && report.contains("required: 1ns"), "{report}");
+    assert_eq!(json(&file)["status"], 0);
+    // The command's own status comes first, and is not tried again.
+    let (status, text) = run(&machine, &options, "exit 7");
+    assert!(status == Some(7) && !text.contains("again"), "{text}");
+    let (status, text) = run(&machine, "--require best", "true");
+    assert!(status == Some(2) && text.contains("expected fine (0.1 ms)"), "{text}");
+}
