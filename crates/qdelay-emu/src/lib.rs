@@ -5,7 +5,7 @@
 //! | [`emulator`], [`dumbbell`], [`plan_kind`] | the path together with the bytes of its packets; plans of a two-way link and of a scenario's path |
 //! | [`drive`], [`clock`], [`wait`] | the event loop, its clock, and how it waits |
 //! | [`device`], [`frame`], [`gso`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; super-packets; classes of packets; memory for packets |
-//! | [`link_setup`], [`netns`], [`dns`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link |
+//! | [`link_setup`], [`netns`], [`dns`], [`relay`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link, and ports served for others |
 //! | [`audit`], [`stall`], [`accuracy`] | verdict on a run's validity; accuracy of its delays |
 //! | [`resets`] | TCP connections that cross the link, and the segments that end them |
 //! | [`control`], [`snapshot`], [`metrics`], [`log`] | requests, samples, Prometheus metrics and logs for other threads |
@@ -62,6 +62,7 @@ pub mod netns;
 pub mod packet_steering;
 pub mod plan_kind;
 pub mod pool;
+pub mod relay;
 pub mod resets;
 pub mod snapshot;
 pub mod stall;

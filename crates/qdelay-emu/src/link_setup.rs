@@ -1,35 +1,39 @@
 //! Two TUN devices, one in a namespace for the command and one outside, with addresses and routes.
 //!
 //! ```text
-//! inside: lo, qdelay0 100.64.n.2/30, default route  -- fd --> [ ] <-- fd --  outside: qdelay<k> 100.64.n.1/30
-//!                     fd71:de1a:n::2/64                                                fd71:de1a:n::1/64
+//! inside: lo, qdelay0 100.64.0.2/30, default route  -- fd --> [ ] <-- fd --  outside: qdelay<k> 100.64.0.1/30
+//!                     fd71:de1a::2/64                                                  fd71:de1a::1/64
 //! ```
 //!
 //! Outside, only the new device and its addresses and routes are added, which disappear when the device is closed: no other
 //! route, firewall rule or setting is changed. A program inside therefore reaches this machine, but no hosts beyond it, unless
 //! [`Options::nat`] asks for what [`nat`] does.
 //!
-//! Links nest three deep: a link's addresses are the first of a [`Block`] that is routed to it, and a link that is created
-//! inside takes a part of the rest. Inside, packets are forwarded, so that the innermost program reaches the outermost
-//! namespace through every link.
+//! Links nest: a link's addresses are the first of a [`Block`] that is routed to it, and a link that is created inside takes a
+//! part of the rest, down to ten links within one another. Inside, packets are forwarded, so that the innermost program reaches
+//! the outermost namespace through every link ([`Addresses::outermost`]).
 //!
 //! The setup keeps the kernel from sending packets of its own ([`netlink::Netlink::silence`]), and the devices have no offloads,
 //! unless [`Options::offload`] asks for them.
 
 mod block;
+mod names;
 pub mod nat;
 pub mod netlink;
+mod refusal;
+mod survey;
 
 pub use block::Block;
+pub use refusal::{Beyond, Refusal};
 
 use crate::device::tun::{OffloadMode, Tun, TunError};
-use crate::dns::{self, Relay};
+use crate::dns::Relay;
 use crate::netns::{Namespace, NamespaceError};
 use nat::{Nat, NatError};
 use netlink::{Netlink, Network};
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Minimum MTU of IPv6 in bytes (RFC 8200, section 5).
 const IPV6_MTU: u32 = 1280;
@@ -58,6 +62,8 @@ pub struct Options {
     pub outside: Outside,
     /// Resolves names through the link, by a relay to the host's resolver. Never with [`Outside::Private`].
     pub resolver: bool,
+    /// Lets programs inside find the ends of the links by the names `outside`, `nearest` and `inside`.
+    pub names: bool,
     /// Lets programs inside reach hosts beyond the namespace of the outer end ([`nat`]). No effect with
     /// [`Outside::Private`].
     pub nat: bool,
@@ -72,6 +78,7 @@ impl Default for Options {
             name: "qdelay%d".into(),
             outside: Outside::Here,
             resolver: true,
+            names: true,
             nat: false,
             offload: OffloadMode::Off,
         }
@@ -91,7 +98,7 @@ pub enum SetupError {
         /// True for a link within a link.
         is_nested: bool,
     },
-    /// There are three links around this link already.
+    /// The enclosing link has addresses for its own ends only.
     TooDeep,
     /// Hosts beyond the machine cannot be reached.
     Nat(NatError),
@@ -111,15 +118,18 @@ impl fmt::Display for SetupError {
             SetupError::Namespace(error) => error.fmt(f),
             SetupError::Nat(error) => error.fmt(f),
             SetupError::NoFreeSubnet { is_nested: false } => f.write_str(
-                "no free network for the link: 100.64.0.0/16 and 198.18.0.0/16 are in use here (`ip route show table \
+                "no free network for the link: 100.64.0.0/12 and 198.18.0.0/15 are in use here (`ip route show table \
                  all`); end other links, or create this link in another network namespace",
             ),
             SetupError::NoFreeSubnet { is_nested: true } => f.write_str(
-                "no free network for the link: seven links can be within one link at the same time; end one of them",
+                "no free network for the link: every part of the enclosing link's addresses is taken by another link within it; end \
+                 one of them",
             ),
-            SetupError::TooDeep => f.write_str(
-                "a link within three others would reach nothing beyond them: links nest three deep; join some into one \
-                 link, which takes --down, --up, --qdisc, --delay, --jitter and --loss together",
+            SetupError::TooDeep => write!(
+                f,
+                "a link within this one would reach nothing beyond it: links nest {} deep, fewer where several are within one; \
+                 join some into one link, which takes --down, --up, --qdisc, --delay, --jitter and --loss together",
+                block::DEPTH + 1
             ),
             SetupError::Failed { what, error } => write!(f, "{what}: {error}"),
         }
@@ -157,6 +167,16 @@ pub struct Addresses {
     pub ipv6: Option<(Ipv6Addr, Ipv6Addr)>,
     /// The addresses that are routed to this link: its own, and those of nested links.
     pub block: Block,
+}
+
+impl Addresses {
+    /// Outer end of the outermost link, IPv4 and IPv6: packets to it cross every link around the command. The own outer end if
+    /// this link is not nested.
+    pub fn outermost(&self) -> (Ipv4Addr, Option<Ipv6Addr>) {
+        let outermost = self.block.outermost();
+        let ipv6 = self.ipv6.and_then(|_| outermost.ipv6_ends());
+        (outermost.ipv4_ends().1, ipv6.map(|(_, outside)| outside))
+    }
 }
 
 /// A link whose devices are up; forwarding packets between them is left to the caller.
@@ -210,8 +230,11 @@ impl LinkSetup {
         };
         let index = inside.index();
         notes.extend(namespace.run(move || set_up_inside(index, &addresses))?);
+        if options.names {
+            names::add_hosts(&namespace, &addresses, &mut notes);
+        }
         let relay = match options.outside {
-            Outside::Here if options.resolver => start_resolver(&namespace, &addresses, &mut notes),
+            Outside::Here if options.resolver => names::start_resolver(&namespace, &addresses, &mut notes),
             _ => None,
         };
         let nat = match options.outside {
@@ -223,14 +246,32 @@ impl LinkSetup {
         };
         Ok(Self { inside, outside, addresses, relay, notes, namespace, outside_namespace, nat })
     }
+
+    /// Runs `work` in the namespace of the outer end: that of the calling thread, or the private one. Threads that it starts stay
+    /// there.
+    pub fn run_outside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        match &self.outside_namespace {
+            Some(namespace) => namespace.run(work),
+            None => work(),
+        }
+    }
+
+    /// Refuses packets of the command to hosts beyond the namespace of the outer end, and calls `report` for the first of them.
+    /// `None` with NAT, for a nested link, whose outermost link does so, and where packet sockets are not permitted: then such
+    /// packets are lost without an answer.
+    pub fn refuse_beyond(&self, report: impl FnOnce(Beyond) + Send + 'static) -> Option<Refusal> {
+        let block = self.addresses.block;
+        if self.nat.is_some() || block.is_nested() {
+            return None;
+        }
+        let (name, index) = (self.outside.name().to_string(), self.outside.index());
+        self.run_outside(move || Refusal::start((&name, index), block, report)).ok()
+    }
 }
 
 fn failed(what: &'static str) -> impl Fn(io::Error) -> SetupError {
     move |error| SetupError::Failed { what, error }
 }
-
-/// Number of attempts to find a free network when another program takes the same network at the same time.
-const ATTEMPTS: usize = 8;
 
 /// Creates the outer device with an unused network, in the namespace of the calling thread.
 fn set_up_outside(
@@ -243,7 +284,7 @@ fn set_up_outside(
     let outside = Tun::open(name, mtu, offload)?;
     let index = outside.index();
     netlink.mark_as_link(index).map_err(failed("marking the network device"))?;
-    let block = claim(&mut netlink, &outside)?;
+    let block = survey::claim(&mut netlink, &outside)?;
     netlink.silence(index).or_else(without_ipv6).map_err(failed("silencing the network device"))?;
     netlink.set_up(index).map_err(failed("switching the network device on"))?;
     let (inside4, outside4) = block.ipv4_ends();
@@ -254,76 +295,6 @@ fn set_up_outside(
     let addresses = Addresses { inside: inside4, outside: outside4, ipv6, block };
     route_block(&mut netlink, index, &addresses)?;
     Ok((outside, addresses))
-}
-
-/// Finds a free block and gives the device its first address.
-fn claim(netlink: &mut Netlink, outside: &Tun) -> Result<Block, SetupError> {
-    let index = outside.index();
-    let mut refused = Vec::new();
-    let mut is_nested = false;
-    let mut first = number_in(outside.name()).unwrap_or(index);
-    for _ in 0..ATTEMPTS {
-        let mut survey = Survey::excluding(netlink, index)?;
-        if survey.is_innermost {
-            return Err(SetupError::TooDeep);
-        }
-        is_nested = survey.within.is_some();
-        survey.taken.extend(&refused);
-        let Some(block) = Block::choose(survey.within, survey.pools, &survey.taken, first) else { break };
-        let address = Network::new(block.ipv4_ends().1.into(), 30);
-        add(netlink, index, address)?;
-        // A link that finds another with the same network gives up that network; of two links created at once, at least one
-        // finds the other.
-        if !Survey::excluding(netlink, index)?.taken.iter().any(|other| block.overlaps(*other)) {
-            return Ok(block);
-        }
-        netlink
-            .remove_address(index, address)
-            .map_err(failed("removing an address from the network device"))?;
-        refused.push(block.ipv4);
-        // No other device has this index, so two links that collided choose different networks next.
-        first = index;
-    }
-    Err(SetupError::NoFreeSubnet { is_nested })
-}
-
-/// The networks in use in a namespace.
-struct Survey {
-    taken: Vec<Network>,
-    /// The block that nested links share, if this namespace is inside a link.
-    within: Option<Block>,
-    /// True if this namespace is inside a link whose block has no space for another.
-    is_innermost: bool,
-    pools: block::Pools,
-}
-
-impl Survey {
-    /// Surveys the calling thread's namespace, without the networks of the device `own`.
-    fn excluding(netlink: &mut Netlink, own: u32) -> Result<Self, SetupError> {
-        let routes = netlink.routes().map_err(failed("reading the routes"))?;
-        let addresses = netlink.addresses().map_err(failed("reading the addresses"))?;
-        let addresses = || addresses.iter().filter(|(device, _)| *device != own).map(|(_, network)| *network);
-        let reserved = || routes.iter().filter(|route| route.is_reserved).map(|route| route.to);
-        let within = Block::from_networks(
-            reserved().find(|to| to.address.is_ipv4()),
-            reserved().find(|to| to.address.is_ipv6()),
-        );
-        let taken = routes
-            .iter()
-            .filter(|route| !route.is_reserved && !block::is_general(route.to) && route.device != Some(own))
-            .map(|route| route.to)
-            .chain(addresses())
-            .collect();
-        let pools = if addresses().any(block::is_of_vpn) { block::BESIDE_VPN } else { block::USUAL };
-        let is_innermost = within.is_none() && reserved().any(|to| to.address.is_ipv4());
-        Ok(Self { taken, within, is_innermost, pools })
-    }
-}
-
-/// The number at the end of a device's name.
-fn number_in(name: &str) -> Option<u32> {
-    let digits = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
-    name[digits..].parse().ok()
 }
 
 fn add(netlink: &mut Netlink, index: u32, network: Network) -> Result<(), SetupError> {
@@ -391,7 +362,7 @@ fn set_up_inside(index: u32, addresses: &Addresses) -> Result<Vec<String>, Setup
             .map_err(failed("adding the IPv6 default route inside"))?;
     }
     if !addresses.block.has_parts() {
-        // A fourth nested link finds this route, and is refused because of it.
+        // A link within this one finds this route, and is refused because of it.
         netlink.reserve(addresses.block.first()).map_err(failed("marking the innermost link"))?;
         return Ok(Vec::new());
     }
@@ -413,55 +384,9 @@ fn reserve(netlink: &mut Netlink, addresses: &Addresses) -> Result<Vec<String>, 
     Ok(settings.into_iter().filter(|path| refused(path)).map(note).collect())
 }
 
-/// The host's resolver configuration.
-const RESOLVER_FILE: &str = "/etc/resolv.conf";
-
-/// Starts a DNS relay outside and points the command's namespace at it. If that fails, the link works without name resolution.
-fn start_resolver(namespace: &Namespace, addresses: &Addresses, notes: &mut Vec<String>) -> Option<Relay> {
-    if !namespace.has_own_mounts() {
-        notes.push("names are not looked up through the link: mounting is not permitted".into());
-        return None;
-    }
-    let configuration = match std::fs::read_to_string(RESOLVER_FILE) {
-        Ok(text) => dns::Configuration::parse(&text),
-        Err(error) => {
-            notes.push(format!("names are not looked up: {RESOLVER_FILE}: {error}"));
-            return None;
-        }
-    };
-    let mut own: Vec<IpAddr> = vec![addresses.outside.into()];
-    let mut clients = vec![addresses.block.ipv4];
-    if let (Some(block), Some((_, outside))) = (addresses.block.ipv6, addresses.ipv6) {
-        own.push(outside.into());
-        clients.push(block);
-    }
-    let relay = match Relay::start(&own, clients, &configuration.servers) {
-        Ok(relay) => Some(relay),
-        // A resolver of the host that listens on every address also serves this one.
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => None,
-        Err(error) => {
-            notes.push(format!("names are not looked up through the link: {error}"));
-            return None;
-        }
-    };
-    if let Err(error) = namespace.replace_file(RESOLVER_FILE, configuration.pointing_at(addresses.outside)) {
-        notes.push(format!("names are not looked up through the link: {RESOLVER_FILE}: {error}"));
-        return None;
-    }
-    relay
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn device_number_is_read_at_the_end_of_the_name() {
-        assert_eq!(number_in("qdelay12"), Some(12));
-        assert_eq!(number_in("link"), None);
-        assert_eq!(number_in("q7d"), None);
-        assert_eq!(number_in("q99999999999"), None);
-    }
 
     #[test]
     fn errors_suggest_a_remedy() {

@@ -6,12 +6,14 @@
 //! soon as this process has ended, also after `kill -9`.
 //!
 //! * [`command`]: the command, its terminal and its exit status.
+//! * [`group`]: a server beside the command, with all processes that it starts.
 //! * [`signals`]: forwards signals sent to this process to the command.
 //! * [`user`]: namespaces for a user who is not root.
 #![allow(unsafe_code)] // unshare(2): none of the namespaces used here takes file descriptors from another thread.
 
 pub(crate) mod afterwards;
 pub mod command;
+pub mod group;
 mod reaper;
 pub mod signals;
 pub mod user;

@@ -102,30 +102,37 @@ fn ping_is_answered() {
     assert_eq!((packet[20], &packet[24..length]), (0, &request[4..]));
 }
 
+/// As deep as addresses allow: connections cross every link in both directions, and the next link is refused.
 #[test]
-fn links_nest_three_deep() {
+fn links_nest_eleven_deep() {
     let host = host();
-    let first = Carried::new(link(&host).expect("a link"));
-    let second = Carried::new(link(&first.namespace).expect("a link within a link"));
-    let third = Carried::new(link(&second.namespace).expect("a link within a link within a link"));
-    for link in [&first, &second, &third] {
-        assert_eq!(link.notes, [""; 0]);
+    let mut links = vec![Carried::new(link(&host).expect("a link"))];
+    for depth in 2..=11 {
+        let around = &links.last().expect("a link").namespace;
+        links.push(Carried::new(link(around).unwrap_or_else(|error| panic!("link {depth}: {error}"))));
     }
-    // Connections go through all three links, and to the hosts in between.
+    let (first, third, last) = (&links[0], &links[2], &links[10]);
+    let outermost = (first.addresses.outside, first.addresses.ipv6.map(|ends| ends.1));
+    for link in &links {
+        assert_eq!(link.notes, [""; 0]);
+        assert_eq!(link.addresses.outermost(), outermost);
+    }
+    // Connections go through all links, and to the hosts in between.
+    let ends = |link: &Carried| (link.addresses, link.addresses.ipv6.expect("IPv6"));
     for (from, to, address, address6) in [
-        (&third.namespace, &host, first.addresses.outside, first.addresses.ipv6.expect("IPv6").1),
-        (&host, &third.namespace, third.addresses.inside, third.addresses.ipv6.expect("IPv6").0),
-        (
-            &third.namespace,
-            &first.namespace,
-            second.addresses.outside,
-            second.addresses.ipv6.expect("IPv6").1,
-        ),
+        (&last.namespace, &host, ends(first).0.outside, ends(first).1.1),
+        (&host, &last.namespace, ends(last).0.inside, ends(last).1.0),
+        (&last.namespace, &first.namespace, ends(&links[1]).0.outside, ends(&links[1]).1.1),
+        (&third.namespace, &host, ends(first).0.outside, ends(first).1.1),
     ] {
         converse(from, (address, echo_server(to, Ipv4Addr::UNSPECIFIED.into())).into());
         converse(from, (address6, echo_server(to, Ipv6Addr::UNSPECIFIED.into())).into());
     }
-    assert!(third.end().packets > 0 && second.end().packets > 0 && first.end().packets > 0);
+    let error = link(&last.namespace).expect_err("no addresses");
+    assert!(matches!(error, SetupError::TooDeep), "{error}");
+    while let Some(link) = links.pop() {
+        assert!(link.end().packets > 0);
+    }
 }
 
 #[test]
@@ -133,7 +140,7 @@ fn links_beside_each_other_have_networks_of_their_own() {
     let host = host();
     let links: Vec<Carried> = (0..4).map(|_| Carried::new(link(&host).expect("a link"))).collect();
     for (index, link) in links.iter().enumerate() {
-        assert_eq!(link.addresses.outside, Ipv4Addr::new(100, 64, index as u8, 1));
+        assert_eq!(link.addresses.outside, Ipv4Addr::new(100, 64, 16 * index as u8, 1));
         let port = echo_server(&host, Ipv4Addr::UNSPECIFIED.into());
         converse(&link.namespace, (link.addresses.outside, port).into());
     }
@@ -172,14 +179,14 @@ fn networks_of_the_host_are_avoided() {
         let ip = |arguments: &str| Command::new("ip").args(arguments.split(' ')).status();
         ip("addr add 100.64.0.9/29 dev lo").is_ok_and(|status| status.success())
             && ip("-6 addr add fd71:de1a:1:5::1/64 dev lo").is_ok_and(|status| status.success())
-            && ip("route add 100.64.2.128/25 dev lo").is_ok_and(|status| status.success())
-            && ip("route add blackhole 100.64.3.0/24 table 77").is_ok_and(|status| status.success())
+            && ip("route add 100.64.34.128/25 dev lo").is_ok_and(|status| status.success())
+            && ip("route add blackhole 100.64.60.0/24 table 77").is_ok_and(|status| status.success())
     });
     if !is_made {
         skip(Need::Tools, "no ip command that can set this up");
     }
     let link = link(&host).expect("a link");
-    assert_eq!(link.addresses.outside, Ipv4Addr::new(100, 64, 4, 1));
+    assert_eq!(link.addresses.outside, Ipv4Addr::new(100, 64, 64, 1));
 }
 
 #[test]

@@ -266,6 +266,7 @@ impl RealTime {
             mtu: u32::from(MTU),
             outside: Outside::Private,
             resolver: false,
+            names: false,
             ..Default::default()
         };
         let setup = LinkSetup::new(&options).map_err(|error| refuse(error.to_string()))?;

@@ -87,6 +87,9 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
         pcap: options.pcap.clone(),
         // A later attempt replaces the records of the one before.
         force: options.force || retries::is_repetition(),
+        serve: options.serve.clone(),
+        forward: options.forward.clone(),
+        loopback: options.loopback.clone(),
     };
     end(options, &settings, &link.run()?)
 }
@@ -124,6 +127,12 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
             return Err(Failure::Check(message));
         }
         eprintln_line(&message);
+    }
+    if let Some(message) = &outcome.server {
+        if outcome.status == 0 {
+            return Err(Failure::Check(message.clone()));
+        }
+        eprintln_line(message);
     }
     if let Some(required) = options.require
         && !outcome.facts.accuracy().meets(required)

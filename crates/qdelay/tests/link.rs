@@ -389,17 +389,17 @@ fn links_nest() {
     assert_eq!(network(&machine), before);
 }
 
-/// Links nest three deep; a fourth is refused, with the reason.
+/// Links nest eleven deep; a twelfth is refused, with the reason.
 #[test]
-fn nest_four() {
+fn nest_twelve() {
     let machine = machine();
     let before = network(&machine);
     let program = env!("CARGO_BIN_EXE_qdelay");
-    let three = format!("'{program}' link --quiet -- '{program}' link --quiet -- ");
-    assert_eq!(run(&machine, "--quiet", &(three.clone() + "sh -c 'exit 4'")), (Some(4), String::new()));
-    let (status, said) = run(&machine, "--quiet", &format!("{three}'{program}' link --quiet -- echo never"));
+    let ten = format!("'{program}' link --quiet -- ").repeat(10);
+    assert_eq!(run(&machine, "--quiet", &(ten.clone() + "sh -c 'exit 4'")), (Some(4), String::new()));
+    let (status, said) = run(&machine, "--quiet", &format!("{ten}'{program}' link --quiet -- echo never"));
     assert_eq!((status, said.lines().count()), (Some(2), 1), "{said}");
-    assert!(said.contains("links nest three deep") && said.contains("join some into one"), "{said}");
+    assert!(said.contains("links nest 11 deep") && said.contains("join some into one"), "{said}");
     assert_eq!(network(&machine), before);
 }
 

@@ -164,6 +164,13 @@ impl fmt::Display for TunError {
     }
 }
 
+impl TunError {
+    /// True if this user or container lacks the driver or the right to use it.
+    pub const fn is_of_permission(&self) -> bool {
+        matches!(self, TunError::NoDriver | TunError::NoAccess | TunError::NotPermitted { .. })
+    }
+}
+
 impl std::error::Error for TunError {}
 
 /// An open TUN device.

@@ -3,13 +3,19 @@
 //! | module | what |
 //! | --- | --- |
 //! | `scenario`, `rules` | the path of a scenario's case as the link, and rules that assign packets to QoS flows of its cell |
+//! | `services`, `server` | ports forwarded between the machine and the command; the server at the outer end |
+//! | `command_env` | environment variables with the ends of the links |
 //! | `outcome` | the results |
 
+mod command_env;
 mod outcome;
 mod rules;
 pub mod scenario;
+mod server;
+mod services;
 
 pub use outcome::{DirectionFigures, DrainResult, Outcome};
+pub use services::{Forward, ServicePort};
 
 use outcome::Used;
 use qdelay_core::component::Registry;
@@ -20,13 +26,14 @@ use qdelay_emu::device::tun::OffloadMode;
 use qdelay_emu::device::{Device, Port};
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, Tap};
-use qdelay_emu::link_setup::{self, Addresses, LinkSetup, Outside, SetupError};
+use qdelay_emu::link_setup::{self, Addresses, Beyond, LinkSetup, Outside, Refusal, SetupError};
 use qdelay_emu::metrics::{HasMetrics, Metrics};
 use qdelay_emu::netns::command::{Running, exit_code};
 use qdelay_emu::netns::user;
 use qdelay_emu::packet_steering::PacketSteering;
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
+use qdelay_emu::relay::Relay;
 use qdelay_emu::snapshot::LinkSettings;
 use qdelay_emu::wait::{WaitOptions, Waiter};
 use qdelay_record::{PacketFile, Recorder};
@@ -39,6 +46,8 @@ use qdelay_terminal::live::http_control::{self, HttpControl};
 use qdelay_terminal::live::logs::{self, LogOptions, LogResults, Logs};
 use qdelay_terminal::output::eprintln_line;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use server::Server;
+use services::Forwards;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::io;
@@ -51,11 +60,7 @@ use std::process::Command;
 const PLACE: &str = "qdelay link";
 /// Number of slots that are allocated before the first packet.
 const RESERVED: u32 = 4096;
-/// Environment variable of the command: the address of the other end of the link.
-const OUTSIDE: &str = "QDELAY_OUTSIDE";
-/// Environment variable with the other end of the outermost link, under mahimahi's name, for scripts written for mahimahi.
-const MAHIMAHI_BASE: &str = "MAHIMAHI_BASE";
-const OUTSIDE_V6: &str = "QDELAY_OUTSIDE6";
+/// Environment variable of the command: the links around it.
 const STACK: &str = "QDELAY_LINK";
 /// Environment variable with the path of the control socket.
 const CONTROL: &str = "QDELAY_CONTROL";
@@ -107,10 +112,29 @@ pub struct Link {
     pub pcap: Option<PathBuf>,
     /// Permits replacing existing files.
     pub force: bool,
+    /// Shell line of a server at the outer end.
+    pub serve: Option<String>,
+    /// Ports of the machine that lead to the command.
+    pub forward: Vec<Forward>,
+    /// Ports of the machine's loopback device that the command reaches.
+    pub loopback: Vec<ServicePort>,
 }
 
 fn cannot(error: impl std::fmt::Display) -> Failure {
     Failure::input(PLACE, error)
+}
+
+/// An error for lack of rights, with the command that needs none.
+fn without_rights(error: impl std::fmt::Display) -> Failure {
+    cannot(format!("{error}; or use 'qdelay proxy', which needs no namespaces and no network device"))
+}
+
+/// What the outer end offers to the command. Dropped in this order.
+struct Services {
+    server: Option<Server>,
+    relays: Vec<Relay>,
+    /// Refusal of packets to other hosts.
+    refusal: Option<Refusal>,
 }
 
 impl Link {
@@ -132,8 +156,10 @@ impl Link {
                            machine; run as root, or without --nat, which gives a private network";
             return Err(Failure::input("--nat", message));
         }
+        // In a user namespace sockets of the machine can still be used, and those below port 1024 no longer be opened.
+        let forwards = Forwards::open(&self.forward)?;
         if private {
-            user::enter().map_err(cannot)?;
+            user::enter().map_err(without_rights)?;
         }
         let setup = link_setup::Options {
             mtu: u32::from(self.mtu),
@@ -144,6 +170,8 @@ impl Link {
         };
         let setup = LinkSetup::new(&setup).map_err(|error| match error {
             SetupError::Nat(error) => Failure::input("--nat", error),
+            SetupError::Tun(error) if error.is_of_permission() => without_rights(error),
+            SetupError::Namespace(error) => without_rights(error),
             error => cannot(error),
         })?;
         for note in &setup.notes {
@@ -154,12 +182,13 @@ impl Link {
                 "without root the link connects to a private network: hosts outside cannot be reached",
             );
         }
+        let services = self.start_services(&setup, forwards, private)?;
         let Some(path) = &self.packets else {
-            return self.carry(setup, (), http).map(|((), outcome)| outcome);
+            return self.carry(setup, services, (), http).map(|((), outcome)| outcome);
         };
         let file = logs::create(path, self.force).and_then(PacketFile::new);
         let file = file.map_err(|error| logs::cannot_create(path, &error))?;
-        let (file, mut outcome) = self.carry(setup, file, http)?;
+        let (file, mut outcome) = self.carry(setup, services, file, http)?;
         if let Err(error) = file.close() {
             let all = outcome.directions.iter().map(|figures| figures.packets_arrived).sum::<u64>();
             outcome.broke(format!(
@@ -170,10 +199,36 @@ impl Link {
         Ok(outcome)
     }
 
+    /// Starts what the outer end offers to the command: relays of ports, a server, and the refusal of packets to other hosts.
+    fn start_services(
+        &self,
+        setup: &LinkSetup,
+        forwards: Forwards,
+        private: bool,
+    ) -> Result<Services, Failure> {
+        let reachable =
+            if private { "without root only the private network" } else { "without --nat only this machine" };
+        let source = setup.addresses.inside;
+        let refusal = setup.refuse_beyond(move |beyond| {
+            eprintln_line(&match beyond {
+                Beyond::Refused(address) => format!("{reachable} is reachable: {address} was refused"),
+                Beyond::Forwarded(address) => format!(
+                    "this machine forwards packets to {address} (net.ipv4.ip_forward) with the source {source}: answers may not \
+                     arrive without --nat"
+                ),
+            });
+        });
+        let mut relays = services::serve_loopback(setup, &self.loopback)?;
+        relays.extend(forwards.start(setup)?);
+        let server = self.serve.as_deref().map(|line| Server::start(line, setup)).transpose()?;
+        Ok(Services { server, relays, refusal })
+    }
+
     /// Starts the command, and forwards its packets until it ends.
     fn carry<R: Recorder>(
         &self,
         setup: LinkSetup,
+        services: Services,
         recorder: R,
         http: Option<(TcpListener, HttpControl)>,
     ) -> Result<(R, Outcome), Failure> {
@@ -199,7 +254,7 @@ impl Link {
             None
         };
         let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, nat, .. } = setup;
-        let mut command = self.command(&addresses);
+        let mut command = self.command(&addresses, nat.is_some());
         if let Some(socket) = &self.control {
             command.env(CONTROL, std::path::absolute(socket).unwrap_or_else(|_| socket.clone()));
         }
@@ -246,8 +301,10 @@ impl Link {
         drop((panel, server));
         let (emulator, devices, mut audit) = driver.finish();
         let status = child.wait();
-        // The order matters: first programs still running inside, then the relay, NAT, and the devices.
-        drop((child, namespace, relay, nat, outside_namespace, devices));
+        let Services { server, relays, refusal } = services;
+        let server = server.and_then(Server::end);
+        // The order matters: first programs still running inside, then the relays, NAT, and the devices.
+        drop((child, relays, refusal, namespace, relay, nat, outside_namespace, devices));
         let drained = drained.map_err(|error| Failure::Check(format!("the link failed: {error}")))?;
         let status =
             status.map_err(|error| Failure::Check(format!("waiting for the command failed: {error}")))?;
@@ -269,6 +326,7 @@ impl Link {
             drained,
             broken: Vec::new(),
             changes,
+            server,
             directions,
         };
         broken.into_iter().for_each(|broken| outcome.broke(broken));
@@ -276,7 +334,7 @@ impl Link {
     }
 
     /// The command with its environment variables.
-    fn command(&self, addresses: &Addresses) -> Command {
+    fn command(&self, addresses: &Addresses, has_nat: bool) -> Command {
         let shell =
             || std::env::var_os("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh".into());
         let (program, arguments): (OsString, &[OsString]) = match self.command.split_first() {
@@ -285,15 +343,7 @@ impl Link {
         };
         let mut command = Command::new(program);
         command.args(arguments);
-        command.env(OUTSIDE, addresses.outside.to_string());
-        // mahimahi sets the address of the machine outside of all links: the path to it leads through each of them.
-        if std::env::var_os(MAHIMAHI_BASE).is_none() {
-            command.env(MAHIMAHI_BASE, addresses.outside.to_string());
-        }
-        match addresses.ipv6 {
-            Some((_, outside)) => command.env(OUTSIDE_V6, outside.to_string()),
-            None => command.env_remove(OUTSIDE_V6),
-        };
+        command_env::set(&mut command, addresses, has_nat);
         let stack = self.stack(std::env::var_os(STACK).as_deref());
         if self.command.is_empty() {
             // Shells set their prompt at the start, so bash runs this before the first prompt.

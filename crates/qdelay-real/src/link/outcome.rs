@@ -28,6 +28,8 @@ pub struct Outcome {
     pub broken: Vec<String>,
     /// Changes to the link while it ran.
     pub changes: Vec<Changed>,
+    /// Message about a server of `--serve` that ended with an error before the command.
+    pub server: Option<String>,
     /// Figures of both directions: down, up.
     pub directions: [DirectionFigures; 2],
 }

@@ -8,6 +8,7 @@ use qdelay_core::{Rate, Span};
 use qdelay_emu::accuracy::Required;
 use qdelay_emu::device::tun::OffloadMode;
 use qdelay_gateway::keys::Gateway as Carried;
+use qdelay_real::link::{Forward, ServicePort};
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -19,10 +20,12 @@ use std::path::PathBuf;
 Examples:
   A shell behind a cellular link; its prompt shows the link:
     qdelay link --down synth-lte-driving --up synth-lte-driving.up --delay 5ms
-  One command; QDELAY_OUTSIDE holds the address of this machine:
-    iperf3 -s -D
-    qdelay link --down 10mbit --qdisc bode:target=20ms -- \\
-      sh -c 'iperf3 -c $QDELAY_OUTSIDE -R'
+  One command and its server; QDELAY_OUTSIDE is the address of the other end:
+    qdelay link --down 10mbit --qdisc bode:target=20ms \\
+      --serve 'iperf3 -s >/dev/null' -- sh -c 'iperf3 -c $QDELAY_OUTSIDE -R'
+  A browser behind the link, with the page of a server on 127.0.0.1:3000:
+    qdelay link --down 4mbit --delay 50ms --loopback 3000 -- \\
+      firefox http://localhost:3000
   A link within a link, and figures for a program to read:
     qdelay link --down 50mbit -- \\
       qdelay link --down synth-subway --json figures.json -- ./my-program
@@ -125,6 +128,18 @@ pub struct Link {
     /// Command to run [default: your shell]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+    /// Start this shell line at the other end of the link, such as 'iperf3 -s >/dev/null': before the command, which waits until
+    /// the server listens at a port, for at most 5s; ended with the link
+    #[arg(long, value_name = "CMD")]
+    pub serve: Option<String>,
+    /// Forward a port of this machine to a port inside, through the link: 8080:80, 0.0.0.0:8080:80, 5000:5000/udp; at 127.0.0.1
+    /// and ::1 without an address; repeat for more
+    #[arg(long, value_name = "[ADDRESS:]PORT:PORT[/udp]")]
+    pub forward: Vec<Forward>,
+    /// Let the command reach these ports of servers that listen on this machine's 127.0.0.1 or ::1 only, through the link, at
+    /// localhost and QDELAY_OUTSIDE
+    #[arg(long, value_name = "PORT[/udp],...", value_delimiter = ',')]
+    pub loopback: Vec<ServicePort>,
 }
 
 /// Arrival of packets at the link; `None` for bursts.

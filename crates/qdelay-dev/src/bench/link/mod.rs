@@ -227,6 +227,7 @@ impl Pair {
         let setup = link_setup::Options {
             outside: Outside::Private,
             resolver: false,
+            names: false,
             offload,
             ..link_setup::Options::default()
         };

@@ -60,6 +60,11 @@ impl Family {
         self == Family::Ipv6 && reads("/proc/sys/net/ipv6/conf/all/forwarding") == Some(true)
     }
 
+    /// True if the kernel forwards packets that arrive at the device.
+    pub(crate) fn is_forwarding(self, device: &str) -> bool {
+        self.is_on_for_all() || reads(&self.setting(device)) == Some(true)
+    }
+
     /// Switches forwarding on for the link's own device; the setting disappears with the device.
     pub(super) fn switch_on_own(self, device: &str) -> Result<(), NatError> {
         if self.is_on_for_all() {
