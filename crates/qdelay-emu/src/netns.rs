@@ -8,13 +8,14 @@
 //! * [`command`]: the command, its terminal and its exit status.
 //! * [`group`]: a server beside the command, with all processes that it starts.
 //! * [`signals`]: forwards signals sent to this process to the command.
-//! * [`user`]: namespaces for a user who is not root.
+//! * [`user`], [`restriction`]: namespaces for a user who is not root, and the reason why there are none.
 #![allow(unsafe_code)] // unshare(2): none of the namespaces used here takes file descriptors from another thread.
 
 pub(crate) mod afterwards;
 pub mod command;
 pub mod group;
 mod reaper;
+pub mod restriction;
 pub mod signals;
 pub mod user;
 
@@ -205,7 +206,7 @@ fn enter() -> Result<(bool, Reaper), NamespaceError> {
     // SAFETY: the network namespace takes no file descriptors from other threads.
     let made = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
     made.map_err(|error| match error {
-        Errno::PERM | Errno::ACCESS => NamespaceError::NotPermitted { hint: user::hint() },
+        Errno::PERM | Errno::ACCESS => user::not_permitted(rustix::process::geteuid().is_root()),
         Errno::INVAL | Errno::NOSYS => NamespaceError::Unsupported { what: "network" },
         Errno::NOSPC | Errno::USERS => NamespaceError::TooMany { limit: "/proc/sys/user/max_net_namespaces" },
         error => NamespaceError::Failed { what: "creating a network namespace", error: error.into() },

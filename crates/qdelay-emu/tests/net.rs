@@ -9,6 +9,7 @@ mod net_support;
 
 mod net_command;
 mod net_link;
+mod net_services;
 mod net_transient;
 mod net_user;
 mod packet_socket;

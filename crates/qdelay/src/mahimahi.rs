@@ -10,7 +10,7 @@ use crate::cli::{Cli, Command, Link};
 use clap::Parser;
 use qdelay_study::traces::loss::LinkLoss;
 use qdelay_terminal::error::Failure;
-use qdelay_terminal::output::eprintln_line;
+use qdelay_terminal::output::{self, eprintln_line};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -56,23 +56,85 @@ impl Name {
         }
     }
 
+    /// Text of `--help`.
+    fn help(self) -> String {
+        let what = match self {
+            Name::Link => {
+                "Run COMMAND, or a shell, behind links with mahimahi's traces, the uplink first.\n\nOptions:\n  \
+                 --once                      end traces after their last opportunity\n  \
+                 --uplink-log=FILE, --downlink-log=FILE\n                              mahimahi's logs\n  \
+                 --uplink-queue=NAME, --downlink-queue=NAME\n                              \
+                 infinite (the default), droptail, drophead, codel or pie\n  \
+                 --uplink-queue-args=ARGS, --downlink-queue-args=ARGS\n                              \
+                 such as \"packets=100, bytes=150000\"\n  \
+                 --meter-all and so on       accepted, and not drawn\n"
+            }
+            Name::Delay => {
+                "Run COMMAND, or a shell, behind a delay in each direction: whole milliseconds, or a\nfile with a delay in \
+                 milliseconds for each 10 ms.\n\nOptions, in front of the delay:\n"
+            }
+            Name::Loss => {
+                "Run COMMAND, or a shell, behind a link that loses packets of one direction with a\nprobability, 0 to \
+                 1.\n\nOptions, in front of the direction:\n"
+            }
+        };
+        format!(
+            "Usage: {}\n\n{what}  --nat                       reach hosts beyond this machine (root)\n  \
+             --serve=CMD                 start a server at the other end, MAHIMAHI_BASE\n\n\
+             The shells nest. These are names of 'qdelay link', which has more options.\n",
+            self.usage()
+        )
+    }
+
     /// Translates the arguments after the program's name.
     ///
     /// # Errors
     /// One line about an argument that is missing, unknown or malformed.
     pub fn translate(self, arguments: &[OsString]) -> Result<Translated, Failure> {
+        let mut words = Vec::new();
+        let mut rest = arguments;
+        loop {
+            match rest.split_first() {
+                Some((first, _)) if first == "--help" || first == "-h" => {
+                    output::print(&self.help())?;
+                    return Err(Failure::Status(0));
+                }
+                Some((first, more)) => match own_option(self, first, more.first())? {
+                    0 => break,
+                    taken => {
+                        words.extend_from_slice(&rest[..taken]);
+                        rest = &rest[taken..];
+                    }
+                },
+                None => break,
+            }
+        }
         match self {
-            Name::Link => link(arguments),
-            Name::Delay => delay(arguments),
-            Name::Loss => loss(arguments),
+            Name::Link => link(rest, words),
+            Name::Delay => delay(rest, words),
+            Name::Loss => loss(rest, words),
         }
     }
 
+    fn program(self) -> &'static str {
+        self.usage().split(' ').next().unwrap_or_default()
+    }
+
     fn missing(self, what: &str) -> Failure {
-        Failure::input(
-            self.usage().split(' ').next().unwrap_or_default(),
-            format!("{what} is missing; expected {}", self.usage()),
-        )
+        Failure::input(self.program(), format!("{what} is missing; expected {}", self.usage()))
+    }
+}
+
+/// Number of words, of `first` and `second`, of an option of `qdelay link` that these programs take, too: 0 if it is none.
+fn own_option(name: Name, first: &OsStr, second: Option<&OsString>) -> Result<usize, Failure> {
+    let text = first.to_string_lossy();
+    match (text.as_ref(), second) {
+        ("--nat", _) => Ok(1),
+        ("--serve", Some(_)) => Ok(2),
+        ("--serve", None) => {
+            Err(Failure::input(name.program(), "--serve: a value is missing; expected a shell line after it"))
+        }
+        (text, _) => Ok(usize::from(text.starts_with("--serve="))),
     }
 }
 
@@ -100,7 +162,7 @@ fn without_separator(command: &[OsString]) -> &[OsString] {
     }
 }
 
-fn delay(arguments: &[OsString]) -> Result<Translated, Failure> {
+fn delay(arguments: &[OsString], mut words: Vec<OsString>) -> Result<Translated, Failure> {
     let (first, command) = arguments.split_first().ok_or_else(|| Name::Delay.missing("the delay"))?;
     let text = first.to_string_lossy();
     let delay = match text.parse::<u32>() {
@@ -113,11 +175,11 @@ fn delay(arguments: &[OsString]) -> Result<Translated, Failure> {
             return Err(Failure::input("mm-delay", message));
         }
     };
-    let words = ["--delay".into(), delay.into()];
+    words.extend(["--delay".into(), delay.into()]);
     Ok(Translated { options: options(&words, without_separator(command))?, logs: [None, None] })
 }
 
-fn loss(arguments: &[OsString]) -> Result<Translated, Failure> {
+fn loss(arguments: &[OsString], mut words: Vec<OsString>) -> Result<Translated, Failure> {
     let [direction, rate, command @ ..] = arguments else {
         return Err(Name::Loss.missing("the direction or the rate"));
     };
@@ -137,14 +199,14 @@ fn loss(arguments: &[OsString]) -> Result<Translated, Failure> {
             return Err(Failure::input("mm-loss", format!("'{text}': expected uplink or downlink")));
         }
     };
-    let words = [option.into(), rate.clone()];
+    words.extend([option.into(), rate.clone()]);
     Ok(Translated { options: options(&words, without_separator(command))?, logs: [None, None] })
 }
 
 /// Values in the order down, up, like all other lists of two directions.
 const DIRECTIONS: [&str; 2] = ["downlink", "uplink"];
 
-fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
+fn link(arguments: &[OsString], mut words: Vec<OsString>) -> Result<Translated, Failure> {
     let mut traces: Vec<OsString> = Vec::new();
     let mut logs = [None, None];
     let mut queues = ["infinite".to_string(), "infinite".to_string()];
@@ -159,6 +221,12 @@ fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
             }
             traces.push(argument.clone());
             at += 1;
+            continue;
+        }
+        let taken = own_option(Name::Link, argument, arguments.get(at + 1))?;
+        if taken > 0 {
+            words.extend_from_slice(&arguments[at..at + taken]);
+            at += taken;
             continue;
         }
         at += 1;
@@ -200,7 +268,7 @@ fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
             return Err(Failure::input(
                 "mm-link",
                 format!(
-                    "{name}: unknown; expected --once, or --uplink or --downlink followed by -log=FILE, -queue=NAME or \
+                    "{name}: unknown; expected --once, --nat, --serve=CMD, --help, or --uplink or --downlink followed by -log=FILE, -queue=NAME or \
                      -queue-args=ARGS (a command with options of its own stands behind --)"
                 ),
             ));
@@ -228,7 +296,7 @@ fn link(arguments: &[OsString]) -> Result<Translated, Failure> {
             "the trace of the downlink"
         }));
     };
-    let mut words: Vec<OsString> = vec!["--up".into(), file(up), "--down".into(), file(down)];
+    words.extend(["--up".into(), file(up), "--down".into(), file(down)]);
     for (direction, option) in ["--qdisc", "--up-qdisc"].into_iter().enumerate() {
         let place = format!("--{}-queue", DIRECTIONS[direction]);
         words.extend([option.into(), queue(&place, &queues[direction], &limits[direction])?.into()]);
@@ -357,6 +425,27 @@ mod tests {
         assert_eq!(options.path.qdisc, "pie:variant=mahimahi:target=20ms:max_burst=75ms:limit=50");
         assert!(options.path.no_repeat);
         assert_eq!(options.command, ["iperf3", "--once"]);
+    }
+
+    #[test]
+    fn options_of_ours() {
+        for (name, words) in [
+            (Name::Link, "--serve|iperf3 -s|a|b|--nat|--|sh"),
+            (Name::Link, "--nat|a|b|--serve=iperf3 -s|sh"),
+            (Name::Delay, "--nat|--serve=iperf3 -s|20|sh"),
+            (Name::Loss, "--serve|iperf3 -s|--nat|uplink|0.1|sh"),
+        ] {
+            let Translated { options, .. } = translated(name, words);
+            assert!(options.nat && options.serve.as_deref() == Some("iperf3 -s"), "{words}");
+            assert_eq!(options.command, ["sh"], "{words}");
+        }
+        // Behind the arguments the command's own options begin.
+        assert_eq!(translated(Name::Delay, "20|sh|--nat").options.command, ["sh", "--nat"]);
+        refused(Name::Delay, "--serve", "--serve: a value is missing");
+        for name in [Name::Link, Name::Delay, Name::Loss] {
+            assert!(matches!(name.translate(&["--help".into()]), Err(Failure::Status(0))));
+            assert!(name.help().lines().all(|line| line.len() <= 100) && name.help().contains(name.usage()));
+        }
     }
 
     #[test]

@@ -4,7 +4,10 @@
 //! The program is copied to a place that any user may read, and a `/dev/net` visible only to the test holds a driver of
 //! network devices that users may open, or may not. No result depends on timing.
 
-use crate::link_support::{LONG, Running, eventually, is_alive, machine, output};
+use crate::link_services::ask;
+use crate::link_support::{
+    LONG, Running, TASK, converse, echo_server_at, eventually, is_alive, machine, output,
+};
 use qdelay_emu::netns::Namespace;
 use qdelay_testing::{Need, helper_arguments, skip};
 use rustix::fs::{CWD, FileType, Mode};
@@ -150,6 +153,98 @@ fn links_of_a_user_nest_and_are_killed_together() {
     let background = running.line();
     assert_eq!(running.end().0.code(), Some(0));
     assert!(!is_alive(&background));
+}
+
+/// Line that lets the user's copy of this program do a task of `link_services`.
+fn service(task: &str) -> String {
+    format!("{TASK}=\"{task}\" {TEST} {}", helper_arguments("services").join(" "))
+}
+
+/// Nested links of a user, under mahimahi's names, with a server at the outermost end.
+#[test]
+fn a_users_nested_links_reach_a_server() {
+    let machine = machine_with_driver(0o666);
+    needs_permission(&machine);
+    machine.run(|| {
+        for name in ["mm-delay", "mm-link", "mm-loss"] {
+            std::os::unix::fs::symlink("qdelay", format!("/dev/net/{name}")).unwrap();
+        }
+        // 12 packets of 1500 bytes in each 12 ms.
+        std::fs::write("/dev/net/trace", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n").unwrap();
+    });
+    let script = format!(
+        "cd /dev/net && PATH=/dev/net:$PATH && mm-delay 5 mm-link trace trace mm-loss uplink 0.01 sh -c \
+         'echo $MAHIMAHI_BASE $QDELAY_OUTSIDE; {}' 2>&1",
+        service("talk outside:7777")
+    );
+    let mut command = Command::new(PROGRAM);
+    command.args(["link", "--quiet", "--serve", &service("serve 7777"), "--", "sh", "-c", &script]);
+    command.current_dir("/").uid(NOBODY).gid(NOBODY);
+    let ended = output(&machine, command);
+    let (said, complaint) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(0), "{said}{complaint}");
+    assert!(said.starts_with("100.64.0.1 100.64.0.1\n") && said.contains("\ntalked to 2\n"), "{said}");
+    assert!(complaint.starts_with(PRIVATE), "{complaint}");
+}
+
+/// Ports cross from the machine into the user's private networks, and back.
+#[test]
+fn a_users_ports_are_forwarded() {
+    let machine = machine_with_driver(0o666);
+    needs_permission(&machine);
+    let port = echo_server_at(&machine, Ipv4Addr::LOCALHOST.into());
+    let options = format!("--quiet --forward 8080:7777 --forward 5000:7777/udp --loopback {port}");
+    let script = format!("{} && {}", service(&format!("talk localhost:{port}")), service("serve 7777"));
+    let mut running = Running::start(&machine, link(&options, &script));
+    assert!(running.line_after("talked to ").parse::<usize>().is_ok());
+    running.line_after("server ");
+    machine.run(|| {
+        converse((Ipv4Addr::LOCALHOST, 8080).into(), 50_000);
+        assert_eq!(ask("127.0.0.1:5000"), "a question");
+    });
+    running.signal(Signal::TERM);
+    running.end();
+}
+
+#[test]
+fn a_users_hosts_beyond_are_refused() {
+    let machine = machine_with_driver(0o666);
+    needs_permission(&machine);
+    let (status, said, complaint) = run(&machine, "--quiet", &service("refused 192.0.2.1:9"));
+    assert_eq!(status, Some(0), "{complaint}");
+    assert!(said.contains("192.0.2.1:9: host unreachable"), "{said}");
+    let line = "qdelay: without root only the private network is reachable: 192.0.2.1 was refused\n";
+    assert_eq!(complaint, format!("{PRIVATE}{line}"));
+}
+
+/// `user.max_user_namespaces` is 0, in a user namespace in which the test is root.
+#[test]
+fn switched_off_user_namespaces_are_named() {
+    let machine = machine_with_driver(0o666);
+    needs_permission(&machine);
+    let script = format!(
+        "echo ready; read go; echo 0 > /proc/sys/user/max_user_namespaces || exit 77; exec setpriv --reuid {NOBODY} \
+         --regid {NOBODY} --clear-groups {PROGRAM} link -- echo never"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--keep-caps", "sh", "-c", &script]).stdin(Stdio::piped()).current_dir("/");
+    if machine.run(|| Command::new("unshare").arg("--version").output()).is_err() {
+        skip(Need::Tools, "no unshare command");
+    }
+    let mut running = Running::start(&machine, command);
+    assert_eq!(running.line(), "ready");
+    for map in ["uid_map", "gid_map"] {
+        std::fs::write(format!("/proc/{}/{map}", running.id()), "0 0 65536").unwrap();
+    }
+    running.tell("go");
+    let (status, said, complaint) = running.all();
+    if status.code() == Some(77) {
+        skip(Need::Net, "the limit cannot be written");
+    }
+    assert_eq!((status.code(), said.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
+    for part in ["user.max_user_namespaces is 0", "sysctl -w user.max_user_namespaces", "qdelay proxy"] {
+        assert!(complaint.contains(part), "{complaint}");
+    }
 }
 
 #[test]

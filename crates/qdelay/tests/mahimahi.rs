@@ -63,20 +63,34 @@ fn delay_and_loss() {
     assert!(said.contains("mm-loss: '2': expected a rate from 0 to 1"), "{said}");
 }
 
-/// `MAHIMAHI_BASE` is the machine outside of all links, which is reached through all of them.
+/// `MAHIMAHI_BASE` is the machine outside of all links, which is reached through all of them; so is `QDELAY_OUTSIDE`.
 #[test]
 fn mahimahi_base_nested() {
     let machine = machine();
     let folder = folder("mahimahi-nested");
     let mut command = named(&folder, "mm-delay");
     let inner = named(&folder, "mm-loss").get_program().to_str().unwrap().to_string();
-    let addresses = "echo $MAHIMAHI_BASE $QDELAY_OUTSIDE";
-    command.env_remove("MAHIMAHI_BASE");
+    let addresses = "echo $MAHIMAHI_BASE $QDELAY_OUTSIDE $QDELAY_NEAREST $QDELAY_OUTSIDE6 $QDELAY_NEAREST6";
+    // A value that is not reachable through the links.
+    command.env("MAHIMAHI_BASE", "192.0.2.1");
     command.args(["1", "sh", "-c", &format!("{addresses}; '{inner}' uplink 0 sh -c '{addresses}'")]);
     let ended = output(&machine, command);
     let said = String::from_utf8(ended.stdout).unwrap();
     let words: Vec<&str> = said.split_whitespace().collect();
-    let [outer_base, outer, inner_base, inner] = words[..] else { panic!("{said}") };
-    assert_eq!((outer_base, inner_base), (outer, outer), "{said}");
-    assert_ne!(inner, outer, "the nearest end");
+    let [base, outside, nearest, outside6, nearest6, within @ ..] = &words[..] else { panic!("{said}") };
+    assert_eq!((base, outside, outside6), (outside, nearest, nearest6), "{said}");
+    assert_eq!(within[..2], [*base, *outside], "{said}");
+    assert_eq!(within[3], *outside6, "{said}");
+    assert!(within[2] != *nearest && within[4] != *nearest6, "{said}");
+}
+
+#[test]
+fn help_is_printed() {
+    let folder = folder("mahimahi-help");
+    for name in ["mm-link", "mm-delay", "mm-loss"] {
+        let ended = named(&folder, name).arg("--help").output().unwrap();
+        let said = String::from_utf8(ended.stdout).unwrap();
+        assert_eq!((ended.status.code(), ended.stderr.len()), (Some(0), 0), "{said}");
+        assert!(said.starts_with(&format!("Usage: {name} ")) && said.contains("--serve=CMD"), "{said}");
+    }
 }

@@ -20,6 +20,7 @@ mod link_input;
 mod link_nat;
 mod link_own;
 mod link_row;
+mod link_services;
 mod link_user;
 mod live;
 mod mahimahi;

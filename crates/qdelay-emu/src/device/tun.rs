@@ -132,7 +132,7 @@ impl fmt::Display for TunError {
         match self {
             TunError::NoDriver => f.write_str(
                 "/dev/net/tun is missing; load the driver with `modprobe tun`, or start the container with \
-                 `--device /dev/net/tun`",
+                 `--device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN`",
             ),
             TunError::NoAccess => f.write_str(
                 "/dev/net/tun may not be opened by this user; run as root, or have it made accessible with \
@@ -140,7 +140,8 @@ impl fmt::Display for TunError {
             ),
             TunError::NotPermitted { name } => write!(
                 f,
-                "the network device {name} could not be created; run as root, or give the container `--cap-add NET_ADMIN`"
+                "the network device {name} could not be created; run as root, or start the container with `--device /dev/net/tun \
+                 --cap-add NET_ADMIN --cap-add SYS_ADMIN`"
             ),
             TunError::NameTaken { name } => {
                 write!(f, "there is a network device called {name} already; choose another name")

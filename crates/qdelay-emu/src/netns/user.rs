@@ -9,10 +9,12 @@
 #![allow(unsafe_code)] // unshare(2) of the user namespace, which takes no file descriptors from another thread.
 
 use super::NamespaceError;
+use super::restriction::Restriction;
 use rustix::event::{Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, UnshareFlags};
 use std::io;
+use std::path::Path;
 
 /// Capabilities of commands in their namespaces.
 const CAPABILITIES: [CapabilitySet; 4] = [
@@ -21,6 +23,9 @@ const CAPABILITIES: [CapabilitySet; 4] = [
     CapabilitySet::NET_BIND_SERVICE,
     CapabilitySet::SYS_ADMIN,
 ];
+
+/// Limit of user namespaces of the current one.
+const LIMIT: &str = "/proc/sys/user/max_user_namespaces";
 
 /// True if this thread may create network namespaces and devices: as root, or in a user namespace of its own.
 pub fn is_administrator() -> bool {
@@ -33,20 +38,23 @@ pub fn is_administrator() -> bool {
 /// # Errors
 /// This system does not permit it; the error names the restriction.
 pub fn enter() -> Result<(), NamespaceError> {
+    // Before the mapping every user has the ID of nobody.
+    let is_root = rustix::process::geteuid().is_root();
     let user = rustix::process::geteuid().as_raw();
     let group = rustix::process::getegid().as_raw();
     unshare_user().map_err(|error| match error {
-        Errno::PERM | Errno::ACCESS => NamespaceError::NotPermitted { hint: hint() },
-        Errno::NOSPC | Errno::USERS => {
-            NamespaceError::TooMany { limit: "/proc/sys/user/max_user_namespaces" }
-        }
+        Errno::PERM | Errno::ACCESS => not_permitted(is_root),
+        Errno::NOSPC | Errno::USERS => too_many(),
         Errno::INVAL if has_threads() => NamespaceError::Threads,
         Errno::INVAL | Errno::NOSYS => NamespaceError::Unsupported { what: "user" },
         error => NamespaceError::Failed { what: "creating a user namespace", error: error.into() },
     })?;
-    map_user(user, group)
-        .map_err(|error| NamespaceError::Failed { what: "mapping the user into a user namespace", error })?;
-    grant().map_err(|_| NamespaceError::NotPermitted { hint: hint() })
+    map_user(user, group).map_err(|error| match error.kind() {
+        // AppArmor permits the namespace, and takes the rights in it away.
+        io::ErrorKind::PermissionDenied => not_permitted(is_root),
+        _ => NamespaceError::Failed { what: "mapping the user into a user namespace", error },
+    })?;
+    grant().map_err(|_| not_permitted(is_root))
 }
 
 /// Creates the user namespace. A thread that has been joined is still counted for a moment, so a refusal is retried.
@@ -61,6 +69,15 @@ fn unshare_user() -> rustix::io::Result<()> {
         let _ = poll(&mut [], Some(&pause));
     }
     Err(Errno::INVAL)
+}
+
+/// The limit of user namespaces is reached, or is 0, which is how they are switched off.
+fn too_many() -> NamespaceError {
+    let is_zero = std::fs::read_to_string(LIMIT).is_ok_and(|text| text.trim() == "0");
+    match is_zero {
+        true => not_permitted(rustix::process::geteuid().is_root()),
+        false => NamespaceError::TooMany { limit: LIMIT },
+    }
 }
 
 fn has_threads() -> bool {
@@ -86,18 +103,7 @@ fn grant() -> rustix::io::Result<()> {
         .try_for_each(|right| rustix::thread::configure_capability_in_ambient_set(right, true))
 }
 
-/// The likely restriction on namespaces of this system, as far as files show it, and the remedy.
-pub(super) fn hint() -> String {
-    let says = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
-    let hint = if rustix::process::geteuid().is_root() {
-        "this looks like a container without the permission; start it with `--cap-add SYS_ADMIN --cap-add NET_ADMIN` and a \
-         seccomp profile that permits unshare(2)"
-    } else if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
-        "AppArmor forbids it to users; run as root, or set kernel.apparmor_restrict_unprivileged_userns to 0"
-    } else if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        "only root may do so; run as root, or set kernel.unprivileged_userns_clone to 1"
-    } else {
-        "this user lacks the permission; run as root, or in a user namespace"
-    };
-    hint.into()
+/// The error of a user, with the likely restriction of this system and the remedy.
+pub(super) fn not_permitted(is_root: bool) -> NamespaceError {
+    NamespaceError::NotPermitted { hint: Restriction::detect(Path::new("/proc"), is_root).remedy().into() }
 }
