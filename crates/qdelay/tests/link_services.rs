@@ -55,6 +55,28 @@ fn services() {
             servers.iter().for_each(|server| converse(*server, BYTES));
             println!("\ntalked to {}", servers.len());
         }
+        // Answers datagrams with the time, until it is killed.
+        "clock" => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, place.parse().unwrap())).unwrap();
+            while let Ok((_, client)) = socket.recv_from(&mut [0; 100]) {
+                socket.send_to(&now_ns().to_be_bytes(), client).unwrap();
+            }
+        }
+        // The delay in both directions is at least this many ms; the clock is the same for all processes.
+        "delayed" => {
+            let (server, least_ms) = place.split_once(' ').unwrap();
+            let least = least_ms.parse::<u64>().unwrap() * 1_000_000;
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+            socket.set_read_timeout(Some(LONG)).unwrap();
+            socket.connect(server).unwrap();
+            let sent = now_ns();
+            socket.send(b"what time is it?").unwrap();
+            let mut answer = [0; 8];
+            socket.recv(&mut answer).unwrap();
+            let delays = [u64::from_be_bytes(answer) - sent, now_ns() - u64::from_be_bytes(answer)];
+            assert!(delays.iter().all(|delay| *delay >= least), "{delays:?}");
+            println!("\ndelayed");
+        }
         // Gets a datagram back.
         "ask" => println!("\ngot {}", ask(place)),
         // Cannot connect to hosts beyond the machine, and learns so at once.
@@ -73,7 +95,12 @@ fn services() {
     }
 }
 
-/// Sends a datagram to a server until it comes back.
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Sends a datagram to a server and returns the answer.
 pub fn ask(server: &str) -> String {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
     socket.set_read_timeout(Some(LONG)).unwrap();
@@ -138,7 +165,7 @@ fn a_server_dies_with_the_link() {
     running.signal(rustix::process::Signal::KILL);
     // A process that holds standard error open was left behind.
     assert_eq!(running.end().0.code(), None);
-    eventually("all have died with it", || !all.iter().any(|pid| is_alive(pid)));
+    eventually("all have died with it", || !all.iter().any(is_alive));
 }
 
 #[test]
@@ -177,6 +204,19 @@ fn a_server_belongs_to_the_outermost_link() {
     let (status, said, complaint) = run(&machine, &["--serve", &server], &inner);
     assert_eq!(status, Some(0), "{complaint}");
     assert!(said.contains("\ntalked to 2\n"), "{said}");
+}
+
+/// Packets to the outermost end are delayed by every link, in both directions.
+#[test]
+fn delays_of_nested_links_add_up() {
+    let machine = machine();
+    let program = env!("CARGO_BIN_EXE_qdelay");
+    let server = talking_task("services", "clock 7004");
+    let delayed = talking_task("services", "delayed outside:7004 35");
+    let inner =
+        format!("'{program}' link --quiet --delay 15ms -- sh -c '{}'", delayed.replace('\'', "'\\''"));
+    let (status, said, complaint) = run(&machine, &["--delay", "20ms", "--serve", &server], &inner);
+    assert!(status == Some(0) && said.contains("\ndelayed\n"), "{said}{complaint}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A program in a process group of its own, which is ended with all processes of the group.
 //!
 //! The terminal's signals do not reach the group: a server outlives the command in the foreground. After `kill -9` of this process
-//! the kernel kills the program, and a small process ([`super::afterwards`]) the rest of the group.
+//! the kernel kills the program, and a small process (`netns/afterwards.rs`) the rest of the group.
 
 use super::Namespace;
 use super::afterwards::{Afterwards, has_ended};

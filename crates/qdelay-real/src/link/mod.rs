@@ -129,7 +129,7 @@ fn without_rights(error: impl std::fmt::Display) -> Failure {
     cannot(format!("{error}; or use 'qdelay proxy', which needs no namespaces and no network device"))
 }
 
-/// What the outer end offers to the command. Dropped in this order.
+/// Server, relays and refusals at the outer end. Dropped in this order.
 struct Services {
     server: Option<Server>,
     relays: Vec<Relay>,
@@ -199,7 +199,7 @@ impl Link {
         Ok(outcome)
     }
 
-    /// Starts what the outer end offers to the command: relays of ports, a server, and the refusal of packets to other hosts.
+    /// Starts the relays of ports, the server, and the refusal of packets to other hosts.
     fn start_services(
         &self,
         setup: &LinkSetup,

@@ -196,8 +196,8 @@ pub struct Gateway {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  qdelay link --down synth-lte-driving --control /tmp/link.sock -- \\
-    iperf3 -c 100.64.0.1 -R -t 60 &
+  qdelay link --down synth-lte-driving --control /tmp/link.sock \\
+    --serve 'iperf3 -s >/dev/null' -- iperf3 -c outside -R -t 60 &
   qdelay live /tmp/link.sock
   qdelay live /tmp/link.sock --once --json
 
