@@ -134,11 +134,7 @@ struct Shared {
 
 impl Shared {
     fn serves(&self, client: SocketAddr) -> bool {
-        let address = match client.ip() {
-            IpAddr::V4(_) => Network::new(client.ip(), 32),
-            IpAddr::V6(_) => Network::new(client.ip(), 128),
-        };
-        self.clients.iter().any(|network| network.overlaps(address))
+        self.clients.iter().any(|network| network.contains(client.ip()))
     }
 }
 

@@ -15,6 +15,7 @@
 mod tcp;
 mod udp;
 
+use crate::link_setup::netlink::Network;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
 use std::io;
@@ -117,8 +118,16 @@ impl AsFd for Listening {
 pub struct Service {
     /// The socket for clients.
     pub listening: Listening,
+    /// The networks of its clients; others get no answer. Empty for every client.
+    pub clients: Vec<Network>,
     /// The addresses of the server. TCP connections are made to the first that accepts, datagrams are sent to the first.
     pub targets: Vec<SocketAddr>,
+}
+
+impl Service {
+    fn serves(&self, client: SocketAddr) -> bool {
+        self.clients.is_empty() || self.clients.iter().any(|network| network.contains(client.ip()))
+    }
 }
 
 /// A relay that runs until it is dropped.
@@ -236,7 +245,10 @@ fn accept(
 ) {
     while connections.len() < MAX_CONNECTIONS {
         match listener.accept() {
-            Ok((client, _)) => connections.extend(tcp::Connection::new(client, service, services)),
+            Ok((client, address)) if services[service].serves(address) => {
+                connections.extend(tcp::Connection::new(client, service, services));
+            }
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(_) => {

@@ -23,10 +23,22 @@ fn relay(
     protocol: Protocol,
     targets: Vec<SocketAddr>,
 ) -> (Relay, SocketAddr) {
+    relay_for(servers, clients, protocol, targets, Vec::new())
+}
+
+/// Same as [`relay`], for clients of these networks.
+fn relay_for(
+    servers: &Namespace,
+    place: &Namespace,
+    protocol: Protocol,
+    targets: Vec<SocketAddr>,
+    clients: Vec<Network>,
+) -> (Relay, SocketAddr) {
     let listening =
-        clients.run(move || Listening::bind(protocol, (Ipv4Addr::LOCALHOST, 0).into()).expect("a port"));
+        place.run(move || Listening::bind(protocol, (Ipv4Addr::LOCALHOST, 0).into()).expect("a port"));
     let address = listening.local_addr().expect("an address");
-    let relay = servers.run(move || Relay::start(vec![Service { listening, targets }]).expect("a relay"));
+    let relay =
+        servers.run(move || Relay::start(vec![Service { listening, clients, targets }]).expect("a relay"));
     (relay, address)
 }
 
@@ -108,6 +120,28 @@ fn a_relay_keeps_the_datagrams_of_clients_apart() {
             assert_eq!(&buffer[..length], message.as_bytes());
         }
     }
+}
+
+#[test]
+fn a_relay_serves_its_clients_only() {
+    let (servers, clients) = (host(), host());
+    let (server, _received) = server(&servers);
+    let served = vec![Network::new(Ipv4Addr::new(127, 0, 0, 2).into(), 32)];
+    let (_relay, address) = relay_for(&servers, &clients, Protocol::Tcp, vec![server], served.clone());
+    let mut stream = connect(&clients, address);
+    assert_eq!(stream.read(&mut [0; 9]).expect("an end"), 0);
+    let echo = servers.run(|| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
+    echo.set_read_timeout(LONG).expect("set");
+    let target = echo.local_addr().expect("an address");
+    let (_relay, address) = relay_for(&servers, &clients, Protocol::Udp, vec![target], served);
+    clients.run(move || {
+        for last in [1, 2] {
+            let socket = UdpSocket::bind((Ipv4Addr::new(127, 0, 0, last), 0)).expect("a port");
+            socket.send_to(&[last], address).expect("sent");
+        }
+    });
+    let mut buffer = [0; 9];
+    assert_eq!(echo.recv(&mut buffer).map(|length| buffer[..length].to_vec()).expect("one"), [2]);
 }
 
 /// A link out of `place` that refuses packets to other hosts, and its report.

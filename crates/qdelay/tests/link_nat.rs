@@ -364,15 +364,20 @@ fn the_next_link_undoes_leftover_settings() {
     let before = networks.state();
     let running = networks.sleeping_link();
     let children = format!("/proc/{0}/task", running.id());
-    let undo = std::fs::read_dir(children)
-        .unwrap()
-        .flat_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("children")).ok())
-        .flat_map(|children| children.split_whitespace().map(str::to_string).collect::<Vec<_>>())
-        .find(|child| {
-            std::fs::read_to_string(format!("/proc/{child}/comm"))
-                .is_ok_and(|name| name.trim() == "qdelay-undo")
-        });
-    let undo = undo.expect("a process that undoes").parse().unwrap();
+    let mut undo = None;
+    // The process takes its name when it runs for the first time.
+    eventually("a process that undoes", || {
+        undo = std::fs::read_dir(&children)
+            .unwrap()
+            .flat_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("children")).ok())
+            .flat_map(|children| children.split_whitespace().map(str::to_string).collect::<Vec<_>>())
+            .find(|child| {
+                std::fs::read_to_string(format!("/proc/{child}/comm"))
+                    .is_ok_and(|name| name.trim() == "qdelay-undo")
+            });
+        undo.is_some()
+    });
+    let undo = undo.unwrap().parse().unwrap();
     kill_process(Pid::from_raw(undo).unwrap(), Signal::KILL).unwrap();
     running.signal(Signal::KILL);
     running.end();

@@ -34,6 +34,11 @@ impl Network {
         Self { address, prefix }
     }
 
+    /// True if `address` belongs to the network.
+    pub fn contains(self, address: IpAddr) -> bool {
+        self.overlaps(Network::new(address, if address.is_ipv4() { 32 } else { 128 }))
+    }
+
     /// True if the two have an address in common; never across address families.
     pub fn overlaps(self, other: Network) -> bool {
         let prefix = self.prefix.min(other.prefix);
@@ -431,6 +436,7 @@ mod tests {
         assert!(six.overlaps(network("::", 0)));
         assert!(!six.overlaps(network("fd71:de1a:4::", 48)));
         assert!(network("::1", 128).overlaps(network("::1", 128)));
+        assert!(one.contains([100, 64, 3, 1].into()) && !one.contains([100, 64, 4, 1].into()));
     }
 
     #[test]

@@ -51,6 +51,9 @@ impl Clients {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => continue,
             };
+            if !services[service].serves(address) {
+                continue;
+            }
             let known =
                 self.0.iter().position(|client| client.service == service && client.address == address);
             let index = match known {

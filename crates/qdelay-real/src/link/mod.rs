@@ -291,6 +291,8 @@ impl Link {
         let mut waiter = Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
         driver.begin();
         let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
+        // A server may end with its last client, so it is judged before the drain.
+        let failed_server = services.server.as_ref().and_then(Server::failure);
         // Rates refer to the time in which the command ran.
         let ended = driver.clock().now();
         let used =
@@ -302,7 +304,9 @@ impl Link {
         let (emulator, devices, mut audit) = driver.finish();
         let status = child.wait();
         let Services { server, relays, refusal } = services;
-        let server = server.and_then(Server::end);
+        if let Some(server) = server {
+            server.end();
+        }
         // The order matters: first programs still running inside, then the relays, NAT, and the devices.
         drop((child, relays, refusal, namespace, relay, nat, outside_namespace, devices));
         let drained = drained.map_err(|error| Failure::Check(format!("the link failed: {error}")))?;
@@ -326,7 +330,7 @@ impl Link {
             drained,
             broken: Vec::new(),
             changes,
-            server,
+            server: failed_server,
             directions,
         };
         broken.into_iter().for_each(|broken| outcome.broke(broken));

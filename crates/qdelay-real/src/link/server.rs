@@ -82,13 +82,15 @@ impl Server {
         }
     }
 
-    /// Ends the server. Returns a message if it had ended with an error before.
-    pub(super) fn end(self) -> Option<String> {
-        let failed = self.group.status().filter(|status| !status.success()).map(|status| {
-            format!("{PLACE}: '{}' ended before the command, with {}", self.line, described(status))
-        });
+    /// A message if the server has ended with an error.
+    pub(super) fn failure(&self) -> Option<String> {
+        let status = self.group.status().filter(|status| !status.success())?;
+        Some(format!("{PLACE}: '{}' ended before the command, with {}", self.line, described(status)))
+    }
+
+    /// Ends the server.
+    pub(super) fn end(self) {
         self.group.end(&GRACE);
-        failed
     }
 }
 

@@ -123,7 +123,8 @@ impl Forwards {
         let services = self.0.into_iter().map(|(forward, listening)| {
             let ipv6 = addresses.ipv6.map(|(inside, _)| IpAddr::from(inside));
             let ends = [Some(addresses.inside.into()), ipv6].into_iter().flatten();
-            Service { listening, targets: ends.map(|end| SocketAddr::new(end, forward.inside)).collect() }
+            let targets = ends.map(|end| SocketAddr::new(end, forward.inside)).collect();
+            Service { listening, clients: Vec::new(), targets }
         });
         let services: Vec<Service> = services.collect();
         if services.is_empty() {
@@ -148,15 +149,20 @@ pub(super) fn serve_loopback(setup: &LinkSetup, ports: &[ServicePort]) -> Result
     let all = ports.to_vec();
     let (ends, targets) = (outer.clone(), own.clone());
     // A server of the machine that listens at every address is reached without a relay.
-    let outside =
-        setup.run_outside(move || listen(&all, &ends, &targets, |_, kind| kind == io::ErrorKind::AddrInUse));
+    let mut outside = setup
+        .run_outside(move || listen(&all, &ends, &targets, |_, kind| kind == io::ErrorKind::AddrInUse))?;
+    // The kernel accepts packets to the outer end's address from every device of the machine.
+    let block = addresses.block;
+    outside
+        .iter_mut()
+        .for_each(|service| service.clients.extend([Some(block.ipv4), block.ipv6].iter().flatten()));
     let all = ports.to_vec();
     let inside = setup.namespace.run(move || {
         let is_optional = |address: IpAddr, _| address.is_ipv6();
-        listen(&all, &own, &outer, is_optional).map(|services| Relay::start(services).map_err(failed))
-    });
+        Relay::start(listen(&all, &own, &outer, is_optional)?).map_err(failed)
+    })?;
     // The main thread is in the machine's namespace, also if the outer end is in a private one.
-    Ok(vec![Relay::start(outside?).map_err(failed)?, inside??])
+    Ok(vec![Relay::start(outside).map_err(failed)?, inside])
 }
 
 /// Sockets at these addresses for the ports, with the targets' addresses. Errors that `is_harmless` are skipped.
@@ -172,7 +178,7 @@ fn listen(
             match Listening::bind(*protocol, SocketAddr::new(*address, *port)) {
                 Ok(listening) => {
                     let targets = targets.iter().map(|target| SocketAddr::new(*target, *port)).collect();
-                    services.push(Service { listening, targets });
+                    services.push(Service { listening, clients: Vec::new(), targets });
                 }
                 Err(error) if is_harmless(*address, error.kind()) => {}
                 Err(error) => {
