@@ -226,6 +226,7 @@ fn json(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> String {
             "up": link(&settings.up),
         },
         "delay_ms": settings.down.delay_ms,
+        "settings": settings,
         "duration_s": round(outcome.duration.as_secs_f64()),
         "drain": { "seconds": round(outcome.drained.time.as_secs_f64()), "packets_cut": outcome.drained.cut },
         "access_mbps": options.access.0.map(|rate| round(rate.as_bps() as f64 / 1e6)),
