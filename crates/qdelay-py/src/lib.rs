@@ -38,7 +38,7 @@ mod _native {
     #[pymodule_export]
     use super::env::Stepper;
     #[pymodule_export]
-    use super::list::{command, components_json, renamed, traces_json};
+    use super::list::{command, components_json, link_options, renamed, traces_json};
     #[pymodule_export]
     use super::results::{Results, figure_path, palette, plot_data, plot_results, plot_title, shown_labels};
     #[pymodule_export]

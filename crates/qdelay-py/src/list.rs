@@ -16,6 +16,12 @@ pub fn traces_json(py: Python<'_>) -> PyResult<String> {
     qdelay::traces_json().map_err(|wrong| crate::error::failure(py, &wrong))
 }
 
+/// The options of 'qdelay link': name without hyphens in front, name of the value (`None` for a switch), whether it may be repeated.
+#[pyfunction]
+pub fn link_options() -> Vec<(String, Option<String>, bool)> {
+    qdelay::link_options().into_iter().map(|option| (option.name, option.value, option.repeats)).collect()
+}
+
 /// Message about the old name of one of the `known` keywords; `None` for another name.
 #[pyfunction]
 pub fn renamed(old: &str, known: Vec<String>) -> Option<String> {

@@ -124,6 +124,31 @@ pub fn traces_json() -> Result<String, Failure> {
     trace_command::list_json()
 }
 
+/// An option of `qdelay link`, for callers that start the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkOption {
+    /// Name without hyphens in front, such as `up-loss`.
+    pub name: String,
+    /// Name of the value in the help, such as `TIME`; `None` for a switch.
+    pub value: Option<String>,
+    /// Whether the option may be given several times.
+    pub repeats: bool,
+}
+
+/// The options of `qdelay link`, also those that its help summarizes.
+pub fn link_options() -> Vec<LinkOption> {
+    let command = <cli::Link as clap::Args>::augment_args(clap::Command::new("link"));
+    let option = |argument: &clap::Arg| {
+        let value = argument.get_value_names().and_then(|names| names.first());
+        Some(LinkOption {
+            name: argument.get_long()?.to_string(),
+            value: value.filter(|_| argument.get_action().takes_values()).map(ToString::to_string),
+            repeats: matches!(argument.get_action(), clap::ArgAction::Append),
+        })
+    };
+    command.get_arguments().filter_map(option).collect()
+}
+
 /// Kind of the process that runs the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {

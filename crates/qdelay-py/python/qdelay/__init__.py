@@ -5,7 +5,7 @@
 
 `compare` and `Scenario` run the simulator and return `Results`; `Run` reads the folder of an earlier run. `Aqm`, `CongestionControl`, `Source`,
 `Pacer` and `Scheduler` are base classes for user-defined components; `native` takes compiled functions. `QueueEnv` is an environment of gymnasium.
-`plot` draws. Times are in seconds, rates in bit/s, sizes in bytes,
+`plot` draws. `Link` runs programs behind a link with real packets. Times are in seconds, rates in bit/s, sizes in bytes,
 but where a name ends in another unit (`queue_delay_ms`, `throughput_mbps`).
 """
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from qdelay._laws import CALL, native, native_signature, native_state
     from qdelay._errors import AuditError, ComponentError, Error, InputError, TimeLimitError
+    from qdelay._link import Link
     from qdelay._list import components, scenarios, traces
     from qdelay._merge import merge
     from qdelay._pack import pack
@@ -55,6 +56,7 @@ _PLACES = {
     "MARK": "_components",
     "PASS": "_components",
     "Pacer": "_components",
+    "Link": "_link",
     "Param": "_components",
     "QueueEnv": "env",
     "Results": "_results",
@@ -89,6 +91,7 @@ __all__ = [
     "Decision",
     "Error",
     "InputError",
+    "Link",
     "Pacer",
     "Param",
     "QueueEnv",
