@@ -13,9 +13,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from io import BufferedRandom
 from os import PathLike, fspath
 from types import TracebackType
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from qdelay import _inside
 from qdelay._errors import Error, InputError
@@ -59,11 +60,14 @@ class Link:
         self._arguments = options_of(options)
         self._within = within
         self._given = options
+        self._was_started = False
         self._ended: str | None = "it has not been started"
         self._result: dict[str, Any] | None = None
         self._processes: list[subprocess.Popen[Any]] = []
         self._files: list[int] = []
         self._about: dict[str, Any] = {}
+        self._messages: BufferedRandom | None = None
+        self._last_messages = ""
 
     def __enter__(self) -> Link:
         return self.start()
@@ -78,13 +82,14 @@ class Link:
 
     def start(self) -> Link:
         """Starts the link, as `with` does. `close` ends it."""
-        if self._ended is None or self._result is not None:
+        if self._was_started:
             raise Error("a link can be started once; expected another Link for another run")
+        self._was_started = True
         self._folder = tempfile.mkdtemp(prefix="qdelay-link-")
         self._json = self._path_of("json")
         self._json_before = _stamp(self._json)
         self._control = Control(self._path_of("control"))
-        self._messages = open(os.path.join(self._folder, "messages"), "w+b")  # noqa: SIM115
+        self._messages = open(os.path.join(self._folder, "messages"), "w+b")
         self._holder, end = socket.socketpair()
         self._ended = None
         try:
@@ -142,8 +147,7 @@ class Link:
         return InputError(option[1].replace("-", "_"), None, None, option[2])
 
     def _message(self, status: int) -> str:
-        self._messages.seek(0)
-        lines = self._messages.read().decode(errors="replace").splitlines()
+        lines = self.messages.splitlines()
         own = [line.removeprefix("qdelay: ") for line in lines if line.startswith("qdelay: ")]
         # With any other status there are notes only.
         if own and status in (1, 2):
@@ -281,6 +285,14 @@ class Link:
         return self._ask({"command": "status"})
 
     @property
+    def messages(self) -> str:
+        """Messages of the command so far; with quiet=False its figures at the end."""
+        if self._messages is None or self._messages.closed:
+            return self._last_messages
+        # The command writes to the same open file, and at its end.
+        return os.pread(self._messages.fileno(), os.fstat(self._messages.fileno()).st_size, 0).decode(errors="replace")
+
+    @property
     def control(self) -> str:
         """Path of the control socket, for `qdelay live`."""
         self._check()
@@ -320,9 +332,9 @@ class Link:
             if _stamp(self._json) not in (None, self._json_before):
                 with open(self._json, encoding="utf-8") as file:
                     self._result = json.load(file)
+            self._last_messages = self.messages
             if self._given.get("quiet") is False:
-                self._messages.seek(0)
-                sys.stderr.write(self._messages.read().decode(errors="replace"))
+                sys.stderr.write(self._last_messages)
             failure = None if status == 0 else self._failure(status)
             self._ended = "it has ended" if failure is None else str(failure)
         finally:
@@ -344,6 +356,7 @@ class Link:
 
     def _abandon(self) -> None:
         """Ends what is left of the link, and closes its files."""
+        self._last_messages = self._last_messages or self.messages
         self._ended = self._ended or "it has ended"
         process: subprocess.Popen[bytes] | None = getattr(self, "_process", None)
         if process is not None and process.poll() is None:
@@ -356,7 +369,8 @@ class Link:
                 process.wait()
         self._holder.close()
         self._control.close()
-        self._messages.close()
+        if self._messages is not None:
+            self._messages.close()
         files, self._files = self._files, []
         for file in files:
             os.close(file)
