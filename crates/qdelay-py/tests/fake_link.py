@@ -65,7 +65,8 @@ def main() -> int:
         return 2
     serve(options["control"])
     signal.signal(signal.SIGUSR1, fail)
-    environment = {**os.environ, "QDELAY_OUTSIDE": "127.0.0.1", "QDELAY_LINK": "down fake"}
+    addresses = {"QDELAY_OUTSIDE": "127.0.0.1", "QDELAY_NEAREST": "127.0.0.2", "QDELAY_INSIDE": "127.0.0.3"}
+    environment = {**os.environ, **addresses, "QDELAY_LINK": "down fake"}
     status = subprocess.run(command, env=environment, pass_fds=[int(command[-1])], check=False).returncode
     with open(options["json"], "w", encoding="utf-8") as file:
         json.dump({"given": given, "requests": requests, "changes": changes(), "audit": {"trustworthy": True}}, file)

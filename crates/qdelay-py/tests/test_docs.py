@@ -32,7 +32,7 @@ def test_the_guide_names_everything() -> None:
     text = GUIDE.read_text()
     missing = [name for name in qdelay.__all__ if not re.search(rf"\b{name}\b", text)]
     assert not missing, f"docs/python.md does not say what {missing} are"
-    for name in dir(qdelay.Results) + dir(qdelay.Run) + dir(qdelay.Scenario):
+    for name in dir(qdelay.Results) + dir(qdelay.Run) + dir(qdelay.Scenario) + dir(qdelay.Link):
         assert name.startswith("_") or re.search(rf"\b{name}\b", text), f"docs/python.md does not say what {name} is"
 
 

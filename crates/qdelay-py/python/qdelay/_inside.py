@@ -26,7 +26,7 @@ def hold(descriptor: int) -> None:
         environment = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
         files = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY) for kind in NAMESPACES]
         files.append(os.open("/proc/self/root", os.O_RDONLY | os.O_DIRECTORY))
-        about = {"environment": environment, "inside": _own_address(environment), "capabilities": _ambient()}
+        about = {"environment": environment, "capabilities": _ambient()}
         socket.send_fds(link, [json.dumps(about).encode()], files)
         for file in files:
             os.close(file)
@@ -102,18 +102,6 @@ def _initial_environment() -> dict[bytes, bytes]:
 def _ambient() -> int:
     with open("/proc/self/status") as file:
         return next((int(line.split()[1], 16) for line in file if line.startswith("CapAmb:")), 0)
-
-
-def _own_address(environment: dict[str, str]) -> str | None:
-    """Address of this end of the link. Connecting a UDP socket sends no packet."""
-    if "QDELAY_INSIDE" in environment:
-        return environment["QDELAY_INSIDE"]
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
-            end.connect((environment["QDELAY_OUTSIDE"], 9))
-            return str(end.getsockname()[0])
-    except (KeyError, OSError):
-        return None
 
 
 if __name__ == "__main__":

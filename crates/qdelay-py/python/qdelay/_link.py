@@ -241,22 +241,24 @@ class Link:
 
     @property
     def outside(self) -> str:
-        """Address of the outside for programs inside."""
-        return self.environment["QDELAY_OUTSIDE"]
+        """Address of the outside for programs inside, through every link around them: this machine, or the private network of a user."""
+        return self._variable("QDELAY_OUTSIDE")
 
     @property
     def nearest(self) -> str:
-        """Address of this link's other end for programs inside: this machine, or the inside of the link around this one."""
-        return self.environment.get("QDELAY_NEAREST", self.outside)
+        """Address of this link's other end for programs inside: `outside`, or the inside of the link around this one."""
+        return self._variable("QDELAY_NEAREST")
 
     @property
     def inside(self) -> str:
         """Address of the inside for programs outside."""
-        self._check()
-        address = self._about["inside"]
-        if address is None:
-            raise Error("the link has no address inside; expected QDELAY_INSIDE or QDELAY_OUTSIDE in its environment")
-        return str(address)
+        return self._variable("QDELAY_INSIDE")
+
+    def _variable(self, name: str) -> str:
+        value = self.environment.get(name)
+        if value is None:
+            raise Error(f"the link has no {name}; expected a command of the version of this package")
+        return value
 
     # Changes while the link runs
 
