@@ -39,6 +39,11 @@ fn from_mahimahi() {
 }
 
 #[test]
+fn from_netem() {
+    follow("from-netem", Place::Folder, &[], &[]);
+}
+
+#[test]
 fn from_ns3() {
     follow("from-ns3", Place::Folder, &[], &[]);
 }

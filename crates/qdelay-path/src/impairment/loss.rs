@@ -30,8 +30,7 @@
 //! | `profile` of `steps` | times and percent | required | of the loss of a packet, and since when: `0s@0%+14.9s@30%` |
 //! | `repeat` | time | | start over after this long; otherwise the last probability holds for ever |
 //!
-//! Differences from the reference: netem draws once for a change and a loss in the good state; here they are independent, as in the
-//! papers. In netem `r` is 1-p where it is not given.
+//! Differences from the reference: in netem `r` is 1-p where it is not given.
 
 use crate::delay::jitter::{CORRELATION, VARIANT, Variant, netem_draw};
 use crate::over_time::{OverTime, REPEAT};
