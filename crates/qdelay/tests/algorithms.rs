@@ -39,7 +39,8 @@ fn on_pages() -> BTreeMap<&'static str, Vec<&'static Component>> {
     for component in disciplines.chain(of_cells) {
         found.entry(component.name).or_default().push(component);
     }
-    found.insert("impairments", qdelay_study::traces::loss::components());
+    let jitters = qdelay_study::traces::jitter::components();
+    found.insert("impairments", [qdelay_study::traces::loss::components(), jitters].concat());
     found
 }
 

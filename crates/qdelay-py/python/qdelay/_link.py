@@ -58,6 +58,8 @@ class Link:
 
     def __init__(self, *, within: Link | None = None, **options: Any) -> None:
         self._arguments = options_of(options)
+        if options.get("retries"):
+            raise InputError("retries", None, None, "the programs of a block run once; expected none, and a loop around the block")
         self._within = within
         self._given = options
         self._was_started = False

@@ -15,7 +15,7 @@ from qdelay._errors import InputError
 from qdelay._running import time_text
 
 RATES = ("LINK", "burst|RATE")
-TIMES = ("TIME", "JITTER")
+TIMES = ("TIME", "JITTER", "GRADE|TIME")
 """Names of values in the command's help whose numbers are rates in bit/s and times in seconds."""
 
 
