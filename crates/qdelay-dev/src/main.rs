@@ -6,7 +6,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `validate` | our figures beside those of a kernel, of mahimahi and of ns-3; real packets beside the simulator |
-//! | `bench` | packets per CPU-second, cells, decisions of EQP, real packets, runs of papers |
+//! | `bench` | packets per CPU-second, cells, decisions of EQP, real packets, proxies, runs of papers |
 #![forbid(unsafe_code)]
 
 mod bench;

@@ -9,6 +9,7 @@
 //! packets late, and then releases those on time. Both rules have the same bound and share, because both kinds of lateness
 //! change a packet's delay by the same amount. [`stall`](crate::stall) explains which packets count as late, and the limits of detection.
 
+#[cfg(target_os = "linux")]
 use crate::clock::process_cpu;
 use crate::device::Port;
 use crate::metrics::{DelayBuckets, LATENESS_BOUNDS_NANOS};
@@ -55,7 +56,7 @@ pub struct Audit {
     pub turns: u64,
     /// Duration of the run.
     pub duration: Span,
-    /// Processor time of this process.
+    /// Processor time of this process; zero on systems other than Linux.
     pub cpu: Span,
     /// Processor time that the hypervisor gave to other guests (steal time), over all processors; `None` where the kernel does
     /// not report it.
@@ -265,6 +266,12 @@ fn describe_stalls(stalls: &Stalls) -> String {
 /// Lateness limits of both ports as text.
 pub(crate) fn limits([inside, outside]: [Span; 2]) -> String {
     if inside == outside { inside.to_string() } else { format!("{inside} (down) or {outside} (up)") }
+}
+
+/// Processor time of this process, which is unknown.
+#[cfg(not(target_os = "linux"))]
+fn process_cpu() -> Span {
+    Span::ZERO
 }
 
 /// Steal time since the machine was started, over all processors.

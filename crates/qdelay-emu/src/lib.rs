@@ -8,7 +8,9 @@
 //! | [`link_setup`], [`netns`], [`dns`], [`relay`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link, and ports served for others |
 //! | [`audit`], [`stall`], [`accuracy`] | verdict on a run's validity; accuracy of its delays |
 //! | [`resets`] | TCP connections that cross the link, and the segments that end them |
-//! | [`control`], [`snapshot`], [`metrics`], [`log`] | requests, samples, Prometheus metrics and logs for other threads |
+//! | [`control`], [`snapshot`], [`metrics`], [`figures`], [`log`] | requests, samples, Prometheus metrics, figures and logs for other threads |
+//!
+//! Devices, namespaces, clocks and what uses them are for Linux; the other modules, which need no operating system, are built everywhere.
 //!
 //! An [`emulator::Emulator`] opens no device and reads no clock, so it also runs in a program that has both:
 //!
@@ -40,30 +42,41 @@
 //! assert_eq!((release.port, release.due), (Port::Outside, Time::ZERO + Span::from_millis(6)));
 //! emulator.settle(release.slot);
 //! ```
-#![cfg(target_os = "linux")]
 
 pub mod accuracy;
 mod adjust;
 pub mod audit;
 pub mod classes;
+#[cfg(target_os = "linux")]
 pub mod clock;
+#[cfg(target_os = "linux")]
 pub mod control;
 pub mod device;
+#[cfg(target_os = "linux")]
 pub mod dns;
+#[cfg(target_os = "linux")]
 pub mod drive;
 pub mod dumbbell;
 pub mod emulator;
+pub mod figures;
 pub mod frame;
+#[cfg(target_os = "linux")]
 pub mod gso;
+#[cfg(target_os = "linux")]
 pub mod link_setup;
+#[cfg(target_os = "linux")]
 pub mod log;
 pub mod metrics;
+#[cfg(target_os = "linux")]
 pub mod netns;
+#[cfg(target_os = "linux")]
 pub mod packet_steering;
 pub mod plan_kind;
 pub mod pool;
 pub mod relay;
 pub mod resets;
+#[cfg(target_os = "linux")]
 pub mod snapshot;
 pub mod stall;
+#[cfg(target_os = "linux")]
 pub mod wait;

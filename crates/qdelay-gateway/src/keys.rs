@@ -4,7 +4,7 @@ use qdelay_config::value::wrong_type;
 use qdelay_config::{Accept, AnySetting as _, Fault, Node, Setting, Settings, Table, key, table};
 use qdelay_core::Span;
 use qdelay_core::component::Parameter;
-use qdelay_study::link_keys::{Down, Up};
+use qdelay_study::link_keys::{Down, SEED, Up};
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 
@@ -68,7 +68,7 @@ table! {
         mtu: u16 = key("1500", "Maximum size of a forwarded IP packet.").bytes().within("576", "9000").fixed();
         hold: u32 = key("100000", "Maximum number of packets held, both directions together.")
             .count("packets").within("1", "10000000").fixed();
-        seed: u64 = key("1", "Seed of the random streams.").count("seeds");
+        seed: u64 = key(SEED, "Seed of the random streams.").count("seeds");
         realtime: bool = key("off", "Requests real-time scheduling and locked memory, and spins before each release.").fixed();
         spin: Option<Span> = key("", "Time to spin before each release; 50us with realtime, else 0s.")
             .within("0s", "10ms").fixed();

@@ -1,10 +1,11 @@
 //! Results of a gateway at its end.
 
+use qdelay_emu::accuracy::advice;
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::snapshot::Snapshot;
-use qdelay_terminal::live::verdict;
 use qdelay_terminal::text_table::milliseconds;
 use qdelay_terminal::text_table::{self, Column};
+use qdelay_terminal::verdict;
 
 /// Totals of both directions over the whole run, and the verdict, as text.
 pub fn text(whole: &Snapshot, facts: &AuditFacts) -> String {
@@ -28,5 +29,5 @@ pub fn text(whole: &Snapshot, facts: &AuditFacts) -> String {
     };
     let rows = [("down", &whole.down), ("up", &whole.up)].into_iter().map(row).collect();
     let reloads = format!("; {} reloads", whole.reloads);
-    format!("\n{}\n{}", text_table::table(&columns, rows), verdict::lines(facts, &reloads))
+    format!("\n{}\n{}", text_table::table(&columns, rows), verdict::lines(facts, &reloads, &advice(facts)))
 }

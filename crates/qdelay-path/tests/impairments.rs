@@ -18,7 +18,7 @@ impl Observer for Copying {
         self.0.dropped(now, node, packet, reason);
     }
     fn corrupted(&mut self, _: Time, _: NodeId, packet: &Packet) -> bool {
-        packet.handle % 2 == 0
+        packet.handle.is_multiple_of(2)
     }
     fn duplicated(&mut self, _: Time, _: NodeId, packet: &Packet) -> Option<u64> {
         Some(packet.handle | COPY)

@@ -4,6 +4,7 @@
 //! `down` is the direction towards the inside, `up` the direction from it. As an option, `down` and `up` are the links, `qdisc` is the
 //! discipline of `down`, and every other key is for both directions, or, behind `down-` or `up-`, for one.
 
+use crate::lists;
 use crate::traces::Library;
 use crate::traces::delay::{Delay, Extent};
 use crate::traces::jitter::JitterText;
@@ -17,6 +18,9 @@ use qdelay_path::stack::{Adjustment, Direction, DirectionAdjustment, Plan};
 use qdelay_path::{AnyLink, Curve, ImpairmentSpec, Jitter, LossModel};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+
+/// Default seed of the random streams.
+pub const SEED: &str = "1";
 
 /// A line of text that is built later, for its direction.
 fn line(path: &str, node: &Node, expected: &str) -> Result<String, Fault> {
@@ -154,10 +158,9 @@ impl DirectionKeys<'_> {
         library.link_or_trace(self.link.text(), self.repeat.get()).map_err(|error| self.link.fault(error))
     }
     fn qdisc(&self, registry: &Registry) -> Result<AnyQdisc, Fault> {
-        registry
-            .parse(qdisc::COMPONENTS, self.qdisc.text())
-            .and_then(|arguments| AnyQdisc::build(&arguments))
-            .map_err(|error| self.qdisc.fault(error))
+        let arguments = lists::component("qdisc", self.qdisc.text(), qdisc::COMPONENTS, registry)
+            .map_err(|error| self.qdisc.fault(error.message))?;
+        AnyQdisc::build(&arguments).map_err(|error| self.qdisc.fault(error))
     }
     fn delay(&self, library: &Library) -> Result<(Span, Option<Box<Curve>>), Fault> {
         let delay = library.delay(self.delay.value(), Extent::OneWay);

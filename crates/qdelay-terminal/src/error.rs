@@ -1,6 +1,7 @@
 //! Errors of a command: one line on standard error and an exit status.
 
 use qdelay_study::InputError;
+#[cfg(target_os = "linux")]
 use qdelay_study::engine::EngineError;
 use std::fmt::Display;
 use std::io::Write;
@@ -53,6 +54,7 @@ impl From<InputError> for Failure {
     }
 }
 
+#[cfg(target_os = "linux")]
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Failure {
         match error {

@@ -179,6 +179,8 @@ pub fn main_in(process: Process, arguments: impl IntoIterator<Item = OsString>, 
     // have started a thread before.
     match &parsed {
         Ok(Cli { command: Some(Command::Link(_)) }) => {}
+        // The proxy prints its results on an interrupt.
+        Ok(Cli { command: Some(Command::Proxy(_)) }) => {}
         // The live view restores the terminal on an interrupt.
         Ok(Cli { command: Some(Command::Live(_)) }) => {}
         // The gateway handles signals itself, and must not have a second thread when it drops privileges.
@@ -212,6 +214,7 @@ fn run(cli: Cli, registry: &Registry) -> Result<(), Failure> {
         Some(Command::Compare(options)) => compare::run(&options, &native::typed(registry)),
         Some(Command::Run(options)) => run::run(&options, registry),
         Some(Command::Link(options)) => link::run(&options, registry),
+        Some(Command::Proxy(options)) => qdelay_proxy::command::run(&options, &native::typed(registry)),
         Some(Command::Live(options)) => live(options),
         Some(Command::Set(options)) => control::set(&options),
         Some(Command::Cut(options)) => control::cut("cut", &options),

@@ -12,7 +12,7 @@ use qdelay_emu::audit::SuperPackets;
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
 use qdelay_emu::wait::WaitOptions;
-use qdelay_real::link::{DirectionFigures, DrainResult, Outcome, scenario};
+use qdelay_real::link::{DrainResult, Outcome, scenario};
 use qdelay_study::engine::write_file;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
@@ -20,9 +20,8 @@ use qdelay_terminal::error::Failure;
 use qdelay_terminal::live::control::protocol;
 use qdelay_terminal::live::logs::mahimahi_files;
 use qdelay_terminal::live::settings;
-use qdelay_terminal::live::verdict;
 use qdelay_terminal::output::{self, eprintln_line};
-use qdelay_terminal::text_table::{self, Column, milliseconds};
+use qdelay_terminal::{directions, verdict};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -168,28 +167,6 @@ fn requirement(required: Required, outcome: &Outcome) -> String {
 
 /// Table of both directions, verdict, and notes on packets lost at the end and on offload, for the terminal.
 fn text(options: &Link, outcome: &Outcome) -> String {
-    let columns = [
-        Column::left("link"),
-        Column::right("rate\nMbit/s"),
-        Column::right("used\n%"),
-        Column::right("mean\nms"),
-        Column::right("p50\nms"),
-        Column::right("p95\nms"),
-        Column::right("p99\nms"),
-        Column::right("max\nms"),
-        Column::right("packets"),
-        Column::right("drops"),
-        Column::right("marks"),
-    ];
-    let row = |(name, figures): (&str, &DirectionFigures)| {
-        let delay = &figures.queue_delay_ms;
-        let mut row = vec![name.to_string(), format!("{:.2}", figures.throughput_mbps)];
-        row.push(figures.utilization.map_or("-".to_string(), |used| format!("{:.1}", used * 100.0)));
-        row.extend([delay.mean, delay.p50, delay.p95, delay.p99, delay.max].map(milliseconds));
-        row.extend([figures.packets_delivered, figures.drops, figures.marks].map(|count| count.to_string()));
-        row
-    };
-    let rows = ["down", "up"].into_iter().zip(&outcome.directions).map(row).collect();
     let DrainResult { time, cut } = outcome.drained;
     let cut = match cut {
         0 => String::new(),
@@ -197,8 +174,12 @@ fn text(options: &Link, outcome: &Outcome) -> String {
             "{cut} packets were still under way {time} after the command had ended, and are lost (--drain)\n"
         ),
     };
-    let table = text_table::table(&columns, rows);
-    format!("\n{table}\n{}{}{cut}", verdict::lines(&outcome.facts, ""), offload(options, outcome))
+    let table = directions::table(&outcome.directions);
+    format!(
+        "\n{table}\n{}{}{cut}",
+        verdict::lines(&outcome.facts, "", &advice(&outcome.facts)),
+        offload(options, outcome)
+    )
 }
 
 /// Line about super-packets split and joined; empty without any.

@@ -32,6 +32,7 @@ mod next_step;
 mod packages;
 mod plot;
 mod progress;
+mod proxy;
 mod python;
 mod quic;
 mod release;

@@ -6,6 +6,7 @@ mod eqp;
 mod link;
 mod options;
 mod papers;
+mod proxy;
 
 pub use options::BenchCommand;
 
@@ -24,5 +25,6 @@ pub fn run(command: &BenchCommand, registry: &Registry) -> Result<(), Failure> {
         BenchCommand::Eqp(options) => eqp::run(options),
         BenchCommand::Link(options) => link::run(options, &native::typed(registry)),
         BenchCommand::Papers(options) => papers::run(options, registry),
+        BenchCommand::Proxy(options) => proxy::run(options),
     }
 }

@@ -18,6 +18,8 @@ pub enum BenchCommand {
     Link(BenchLink),
     /// Measure runs of papers, compared with the CPU time of ns-3
     Papers(BenchPapers),
+    /// Measure a proxy beside one that only copies: CPU time and delays at 1 Gbit/s
+    Proxy(BenchProxy),
 }
 
 /// `qdelay-dev bench papers`.
@@ -32,6 +34,29 @@ Exit status 1 where the median of a run's CPU times is not below its target:
 paper's first experiment, 0.2 s for its third with 20 UEs.")]
 pub struct BenchPapers {
     /// Number of runs of each; the median counts
+    #[arg(long, value_name = "N", default_value = "5", value_parser = values::bench_runs, allow_hyphen_values = true)]
+    pub runs: u32,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qdelay-dev bench proxy`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  qdelay-dev bench proxy
+  qdelay-dev bench proxy --seconds 10 --runs 9 --json
+
+A hundred connections share 1 Gbit/s through a path of 2 Gbit/s and 20 ms. Both
+proxies take turns, and the ratio is the median of pairs. Exit status 1 where the
+proxy takes more than 1.5 times the CPU time of the copying one, or adds
+more than 1 ms to the delay of the path (p50).")]
+pub struct BenchProxy {
+    /// Seconds of load of each run
+    #[arg(long, value_name = "N", default_value = "5", value_parser = values::bench_seconds, allow_hyphen_values = true)]
+    pub seconds: f64,
+    /// Number of pairs of runs
     #[arg(long, value_name = "N", default_value = "5", value_parser = values::bench_runs, allow_hyphen_values = true)]
     pub runs: u32,
     /// Print JSON (docs/json.md)

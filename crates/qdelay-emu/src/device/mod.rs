@@ -3,15 +3,23 @@
 //! A [`Device`] reads and writes whole IP packets, or frames that contain them, and never blocks. [`tun`] creates a device for
 //! IP packets, [`packet`] uses the Ethernet frames of an existing interface, and [`fake`] is for tests.
 
+#[cfg(target_os = "linux")]
 pub mod copy;
+#[cfg(target_os = "linux")]
 pub mod fake;
+#[cfg(target_os = "linux")]
 pub mod offload;
+#[cfg(target_os = "linux")]
 pub mod packet;
+#[cfg(target_os = "linux")]
 pub mod tun;
 
+#[cfg(target_os = "linux")]
 use crate::gso::Offload;
 pub use qdelay_path::stack::Port;
+#[cfg(target_os = "linux")]
 use std::io::{self, IoSlice};
+#[cfg(target_os = "linux")]
 use std::os::fd::BorrowedFd;
 
 /// Maximum number of link-layer bytes in front of an IP packet: an Ethernet header with two VLAN tags.
@@ -71,6 +79,7 @@ pub enum Sent {
 }
 
 /// A source and sink of packets that never blocks.
+#[cfg(target_os = "linux")]
 pub trait Device {
     /// Reads one packet into `buffer`; `None` when no packet is waiting. An IP packet without a link layer that is longer than
     /// `buffer` is truncated.
@@ -120,6 +129,7 @@ pub trait Device {
 }
 
 /// A borrowed device.
+#[cfg(target_os = "linux")]
 impl<D: Device> Device for &mut D {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {

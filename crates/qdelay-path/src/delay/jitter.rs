@@ -368,7 +368,8 @@ mod tests {
         // P(X < x) of a Pareto variable of shape 3: 1 - x^-3, at x = 1.5 + 0.866 d.
         let pareto = |d: f64| 1.0 - (1.5 + 0.75_f64.sqrt() * d).powi(-3);
         let normal = |z: f64| 0.5 * (1.0 + libm::erf(z / 2.0_f64.sqrt()));
-        let all: [(&str, &dyn Fn(f64) -> f64, &[f64]); 3] = [
+        type Closed<'a> = (&'a str, &'a dyn Fn(f64) -> f64, &'a [f64]);
+        let all: [Closed<'_>; 3] = [
             ("10ms", &|x| x, &[0.1, 0.5, 0.9]),
             ("normal:10ms", &normal, &[-2.0, -1.0, 0.0, 0.5, 3.0]),
             ("pareto:10ms", &pareto, &[-0.5, 0.0, 1.0, 4.0, 10.0]),

@@ -14,10 +14,10 @@ pub mod scenario;
 mod server;
 mod services;
 
-pub use outcome::{DirectionFigures, DrainResult, Outcome};
+pub use outcome::{DrainResult, Outcome};
 pub use services::{Forward, ServicePort};
 
-use outcome::Used;
+use outcome::{direction_figures, link_use};
 use qdelay_core::component::Registry;
 use qdelay_core::{Rate, Span, Time};
 use qdelay_emu::clock::{Clock, RealClock};
@@ -295,8 +295,7 @@ impl Link {
         let failed_server = services.server.as_ref().and_then(Server::failure);
         // Rates refer to the time in which the command ran.
         let ended = driver.clock().now();
-        let used =
-            [Port::Outside, Port::Inside].map(|port| Used::from_emulator(driver.emulator(), port, ended));
+        let used = [Port::Outside, Port::Inside].map(|port| link_use(driver.emulator(), port, ended));
         let drained = carried.and_then(|()| drain(&mut driver, &mut waiter, &mut inbox, self.drain));
         let changes = inbox.changes().to_vec();
         drop(inbox);
@@ -318,7 +317,7 @@ impl Link {
         // Packets from outside go down.
         let [down, up] = used;
         let directions = [(Port::Outside, down), (Port::Inside, up)]
-            .map(|(port, used)| DirectionFigures::from_emulator(&emulator, port, used));
+            .map(|(port, used)| direction_figures(&emulator, port, used));
         let (recorder, (logs, _)) = emulator.into_parts();
         let LogResults { lost, broken } = logs.close(Time::ZERO + audit.facts().duration);
         audit.log_lost = lost;

@@ -4,12 +4,10 @@ use qdelay_core::{Span, Time};
 use qdelay_emu::audit::AuditFacts;
 use qdelay_emu::control::Changed;
 use qdelay_emu::device::Port;
-use qdelay_emu::emulator::{Emulator, PortMeasures, Tap};
+use qdelay_emu::emulator::{Emulator, Tap};
+use qdelay_emu::figures::{DirectionFigures, LinkUse};
 use qdelay_emu::gso::Offload;
 use qdelay_record::Recorder;
-use qdelay_study::results::{DelaySummary, Entity, round};
-use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Results of the link.
 #[derive(Debug)]
@@ -54,96 +52,21 @@ pub struct DrainResult {
     pub cut: u64,
 }
 
-/// Measurements of one direction.
-#[derive(Debug, Serialize)]
-pub struct DirectionFigures {
-    /// Packets that arrived at the queue.
-    pub packets_arrived: u64,
-    /// Packets that left the path at its exit.
-    pub packets_delivered: u64,
-    /// Rate of packets that left the link while the command ran, in Mbit/s.
-    pub throughput_mbps: f64,
-    /// Share of the link's capacity that was used, 0 to 1; `None` for a link without a rate limit.
-    pub utilization: Option<f64>,
-    /// Time from a packet's arrival to the end of its transmission, in ms.
-    pub queue_delay_ms: DelaySummary,
-    /// Time from a packet's arrival to its dequeue, in ms.
-    pub sojourn_ms: DelaySummary,
-    /// Packets dropped on the path.
-    pub drops: u64,
-    /// Packets dropped on the path, by reason.
-    pub drops_by_reason: BTreeMap<&'static str, u64>,
-    /// Packets marked on the path.
-    pub marks: u64,
-    /// Packets read that are not IP packets.
-    pub malformed: u64,
-    /// Packets of which a bit was changed.
-    pub corrupted: u64,
-    /// Copies that were made of packets.
-    pub duplicated: u64,
-    /// Packets of connections that were reset, which did not enter the path.
-    pub reset: u64,
+/// The use of the link of packets from `port` up to `end`.
+pub(super) fn link_use<R: Recorder, T: Tap>(emulator: &Emulator<R, T>, port: Port, end: Time) -> LinkUse {
+    LinkUse::new(emulator.measures(port), emulator.link_usage(port, end), end.since(Time::ZERO))
 }
 
-/// Use of a direction's link up to a time.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Used {
-    throughput_mbps: f64,
-    utilization: Option<f64>,
-}
-
-impl Used {
-    pub(super) fn from_emulator<R: Recorder, T: Tap>(
-        emulator: &Emulator<R, T>,
-        port: Port,
-        end: Time,
-    ) -> Used {
-        let usage = emulator.link_usage(port, end);
-        let seconds = end.since(Time::ZERO).as_secs_f64();
-        let sent = emulator.measures(port).departed.bytes as f64 * 8.0;
-        // A link without a rate limit reports the maximum of the type as capacity.
-        let bounded = usage.offered_bytes > 0 && usage.offered_bytes < u64::MAX / 16;
-        Used {
-            throughput_mbps: if seconds > 0.0 { round(sent / seconds / 1e6) } else { 0.0 },
-            utilization: bounded.then(|| round(usage.utilization())),
-        }
-    }
-}
-
-impl DirectionFigures {
-    pub(super) fn from_emulator<R: Recorder, T: Tap>(
-        emulator: &Emulator<R, T>,
-        port: Port,
-        used: Used,
-    ) -> DirectionFigures {
-        let PortMeasures {
-            arrived,
-            delivered,
-            malformed,
-            corrupted,
-            duplicated,
-            reset,
-            sojourn,
-            queue_delay,
-            ..
-        } = emulator.measures(port);
-        let drops = emulator.drops_by_reason(port);
-        let drops: BTreeMap<&str, u64> =
-            drops.iter().map(|(reason, count)| (reason.name(), count.packets)).collect();
-        DirectionFigures {
-            packets_arrived: arrived.packets,
-            packets_delivered: delivered.packets,
-            throughput_mbps: used.throughput_mbps,
-            utilization: used.utilization,
-            queue_delay_ms: queue_delay.summary().rounded(),
-            sojourn_ms: sojourn.summary().rounded(),
-            drops: drops.values().sum(),
-            drops_by_reason: drops,
-            marks: emulator.marks(port).packets,
-            malformed: *malformed,
-            corrupted: *corrupted,
-            duplicated: *duplicated,
-            reset: *reset,
-        }
-    }
+/// The figures of packets from `port`.
+pub(super) fn direction_figures<R: Recorder, T: Tap>(
+    emulator: &Emulator<R, T>,
+    port: Port,
+    used: LinkUse,
+) -> DirectionFigures {
+    DirectionFigures::new(
+        emulator.measures(port),
+        &emulator.drops_by_reason(port),
+        emulator.marks(port),
+        used,
+    )
 }

@@ -1,4 +1,4 @@
-//! Observation of a link in real time: while it runs, in its logs, and at its end.
+//! Observation of a link in real time: while it runs, and in its logs.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -11,7 +11,6 @@
 //! | `panel` | keeps rows at the foot of the terminal while a command runs above them |
 //! | `screen` | `qdelay live`: the whole terminal |
 //! | [`logs`] | mahimahi's logs and packet captures |
-//! | [`verdict`] | final lines: lateness of the link, verdict and accuracy |
 
 pub mod adjust;
 pub mod connection_slots;
@@ -24,7 +23,6 @@ mod panel;
 mod screen;
 pub mod settings;
 mod text;
-pub mod verdict;
 pub mod view;
 
 pub use panel::Panel;

@@ -1,6 +1,5 @@
 //! Real time: `qdelay link`, `gateway` and `live`.
 
-use super::path::PathOptions;
 use clap::Args;
 use qdelay_config::Settings;
 use qdelay_core::units::parse_rate;
@@ -9,6 +8,7 @@ use qdelay_emu::accuracy::Required;
 use qdelay_emu::device::tun::OffloadMode;
 use qdelay_gateway::keys::Gateway as Carried;
 use qdelay_real::link::{Forward, ServicePort};
+use qdelay_terminal::path_options::PathOptions;
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::net::SocketAddr;

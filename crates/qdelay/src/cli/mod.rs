@@ -6,7 +6,6 @@ mod generate;
 mod import;
 mod lab;
 mod link;
-mod path;
 mod plot;
 mod quic;
 mod run;
@@ -28,6 +27,7 @@ pub use run::{By, List, Merge, Pack, Report, ReportRows, Reproduce, Run, RunCloc
 pub use trace::{TraceCommand, TraceConvert, TraceGuess, TraceInfo, TraceList, TraceSynth, WrittenFormat};
 
 use clap::{Parser, Subcommand};
+use qdelay_proxy::options::ProxyOptions;
 
 /// The output of `qdelay` without a command.
 pub const WELCOME: &str = "\
@@ -49,6 +49,7 @@ link with --trace FILE or --link 10mbit.
   qdelay plot      a figure for a paper from result folders, with its data
   qdelay reproduce a paper's claims beside our figures
   qdelay link      put your own program behind a link, in real time
+  qdelay proxy     the same for ports, without privileges
   qdelay live      watch a link while it runs
   qdelay set       change a link while it runs; also cut, pause, restore, reset
   qdelay gateway   a link between two network interfaces, for your devices
@@ -97,6 +98,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Put a program behind a link, in real time: a command or a shell in a network of its own
     Link(Box<Link>),
+    /// Carry connections and datagrams over a link without privileges, as a proxy
+    Proxy(Box<ProxyOptions>),
     /// Watch a link or gateway that has a control socket
     Live(Live),
     /// Change the path of a running link or gateway: rate, delay, loss, discipline

@@ -1,7 +1,8 @@
 //! The result of a link as a JUnit report with one test case, for the pages of CI systems.
 
 use crate::cli::Link;
-use qdelay_real::link::{DirectionFigures, Outcome};
+use qdelay_emu::figures::DirectionFigures;
+use qdelay_real::link::Outcome;
 use std::fmt::Write;
 
 /// The report.

@@ -3,11 +3,11 @@
 use clap::Args;
 use qdelay_config::{InputError, Settings};
 use qdelay_core::component::Registry;
-use qdelay_gateway::keys::Gateway as Carried;
-use qdelay_study::link_keys::{Down, LinkKeys, Up};
+use qdelay_study::link_keys::{Down, LinkKeys, SEED, Up};
 
 /// The path of both directions. An option of one direction counts before that of both.
 #[derive(Args, Clone, Debug)]
+#[allow(missing_docs, reason = "the comment of an option is its help; options of one direction share one")]
 pub struct PathOptions {
     /// Link towards the inside (the command, the clients of a proxy): a rate, any link that 'compare --link' takes, or a trace
     #[arg(long, value_name = "LINK", default_value = Down::defaults().link.default_text(), allow_hyphen_values = true)]
@@ -77,7 +77,7 @@ pub struct PathOptions {
     #[arg(long)]
     pub no_repeat: bool,
     /// Seed of the random streams
-    #[arg(long, value_name = "N", default_value = Carried::defaults().seed.default_text())]
+    #[arg(long, value_name = "N", default_value = SEED)]
     pub seed: u64,
 }
 

@@ -1,0 +1,34 @@
+//! The clock of a proxy: time since its beginning, on every operating system.
+//!
+//! `qdelay-emu` has a clock of the Linux kernel, which also converts the time stamps of packets; sockets have none.
+
+use qdelay_core::{Span, Time};
+use std::time::Instant;
+
+/// A monotonic clock that starts at zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    /// Starts the clock.
+    pub fn start() -> Clock {
+        Clock { start: read() }
+    }
+
+    /// Time since the start.
+    #[inline]
+    pub fn now(&self) -> Time {
+        let nanos = read().saturating_duration_since(self.start).as_nanos();
+        Time::ZERO + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the clock of real sockets, on systems without the clock of qdelay-emu"
+)]
+fn read() -> Instant {
+    Instant::now()
+}

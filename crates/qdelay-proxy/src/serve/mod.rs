@@ -1,0 +1,288 @@
+//! The sockets of a proxy and the loop that moves bytes between them and the engine: one thread.
+//!
+//! Bytes are read as they come, while their stream has room; what has crossed the path is written at most every [`WRITE_INTERVAL`], so that
+//! segments of one connection leave in one call.
+
+mod outcome;
+mod tcp;
+mod udp;
+
+pub use outcome::Outcome;
+
+use crate::clock::Clock;
+use crate::control::{Command, Control};
+use crate::engine::{Action, Engine, Settings};
+use crate::mapping::{Mapping, Transport};
+use crate::wait::{LONGEST, wait};
+use mio::event::Event;
+use mio::net::{TcpListener, UdpSocket};
+use mio::{Events, Interest, Poll, Token, Waker};
+use qdelay_core::{Span, Time};
+use qdelay_emu::audit::Audit;
+use qdelay_emu::device::Port;
+use qdelay_emu::emulator::EmulatorError;
+use qdelay_path::stack::{LATENESS_CEILING, Plan};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use tcp::Connections;
+use udp::Flows;
+
+/// Shortest time between two rounds of writing: a quarter of the limit of lateness.
+const WRITE_INTERVAL: Span = Span::from_micros(250);
+/// Events taken from the system at once.
+const EVENTS: usize = 1024;
+
+const WAKER: Token = Token(0);
+/// First token of listening sockets.
+const LISTENERS: usize = 1;
+/// First token of connections: two for each, by port.
+const CONNECTIONS: usize = 1 << 16;
+/// First token of flows of datagrams.
+const FLOWS: usize = 1 << 24;
+
+/// Why a proxy cannot begin or go on.
+#[derive(Debug)]
+pub enum ProxyError {
+    /// The path cannot be built from the plan.
+    Path(String),
+    /// The proxy cannot listen at this place.
+    Listen(Mapping, io::Error),
+    /// The system refused a call that every proxy needs.
+    System(io::Error),
+}
+
+impl fmt::Display for ProxyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProxyError::Path(error) => error.fmt(f),
+            ProxyError::Listen(mapping, error) => {
+                write!(f, "--listen {}: {error}; expected a free port of this machine", mapping.listen)
+            }
+            ProxyError::System(error) => write!(f, "the operating system refused: {error}"),
+        }
+    }
+}
+impl std::error::Error for ProxyError {}
+
+impl From<io::Error> for ProxyError {
+    fn from(error: io::Error) -> ProxyError {
+        ProxyError::System(error)
+    }
+}
+
+/// A socket that listens.
+enum Listener {
+    Tcp(TcpListener),
+    Udp(UdpSocket),
+}
+
+/// A function that is given each line for the user.
+pub type Report = Box<dyn FnMut(&str) + Send>;
+
+/// A proxy with its sockets; see the module.
+pub struct Proxy {
+    clock: Clock,
+    poll: Poll,
+    engine: Engine,
+    audit: Audit,
+    mappings: Vec<Mapping>,
+    listeners: Vec<Listener>,
+    connections: Connections,
+    flows: Flows,
+    commands: Receiver<Command>,
+    report: Report,
+    due: Vec<(Port, Time)>,
+    /// Time of the next round of writing, if there is anything to write.
+    next_write: Time,
+    /// Whether the system refused to accept a connection that waits.
+    accepts_again: bool,
+    is_stopped: bool,
+    /// Ends the loop from elsewhere, when it is set.
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl Proxy {
+    /// Opens the listening sockets.
+    ///
+    /// # Errors
+    /// The path cannot be built, or a place cannot be listened on.
+    pub fn new(
+        plan: Plan,
+        settings: Settings,
+        mappings: Vec<Mapping>,
+        report: Report,
+    ) -> Result<(Proxy, Control), ProxyError> {
+        let connections = Connections::new(settings.connections);
+        let engine = Engine::new(plan, settings).map_err(|error| ProxyError::Path(error.to_string()))?;
+        let poll = Poll::new()?;
+        let (control, commands) = Control::new(Waker::new(poll.registry(), WAKER)?);
+        let mut listeners = Vec::new();
+        for (number, mapping) in mappings.iter().enumerate() {
+            let listener = listen(&poll, Token(LISTENERS + number), mapping)
+                .map_err(|error| ProxyError::Listen(mapping.clone(), error))?;
+            listeners.push(listener);
+        }
+        let clock = Clock::start();
+        let audit = Audit::begin(clock.now(), [LATENESS_CEILING; 2], 0);
+        let proxy = Proxy {
+            clock,
+            poll,
+            engine,
+            audit,
+            mappings,
+            listeners,
+            connections,
+            flows: Flows::new(),
+            commands,
+            report,
+            due: Vec::new(),
+            next_write: Time::ZERO,
+            accepts_again: false,
+            is_stopped: false,
+            stop: None,
+        };
+        Ok((proxy, control))
+    }
+
+    /// The addresses that the proxy listens on, in the order of the mappings.
+    ///
+    /// # Errors
+    /// The system does not name one.
+    pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        let address = |listener: &Listener| match listener {
+            Listener::Tcp(listener) => listener.local_addr(),
+            Listener::Udp(socket) => socket.local_addr(),
+        };
+        self.listeners.iter().map(address).collect()
+    }
+
+    /// Lets the loop end within a tenth of a second when `stop` is set, such as by the handler of a signal.
+    pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
+    }
+
+    /// Runs the loop until [`Command::Stop`].
+    ///
+    /// # Errors
+    /// The system refused to wait.
+    pub fn run(&mut self) -> Result<(), ProxyError> {
+        let mut events = Events::with_capacity(EVENTS);
+        while !self.is_stopped && !self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            let now = self.read_clock();
+            self.engine.advance(now);
+            if now >= self.next_write && self.write(now) {
+                continue;
+            }
+            let due = self.engine.next_deadline().max(self.next_write);
+            let until = if self.accepts_again { due.min(now + LONGEST) } else { due };
+            let span = until.since(now).min(LONGEST);
+            self.audit.stalls.sleep(now + span);
+            wait(&mut self.poll, &mut events, span)?;
+            self.audit.turns += 1;
+            if !events.is_empty() || self.accepts_again {
+                let now = self.read_clock();
+                self.accept_again(now);
+                for event in &events {
+                    self.serve(now, event);
+                }
+                Port::ALL.into_iter().for_each(|port| self.audit.stalls.empty(port));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_clock(&mut self) -> Time {
+        let now = self.clock.now();
+        self.audit.clock_read(now);
+        now
+    }
+
+    /// Does everything that the engine asks for. Returns whether there was anything.
+    fn write(&mut self, now: Time) -> bool {
+        let mut has_written = false;
+        while let Some(action) = self.engine.next_action() {
+            has_written = true;
+            match action {
+                Action::Connect(key) => self.connect(now, key),
+                Action::Write(key, port) => self.write_stream(now, key, port),
+                Action::Reset(key, port) => self.connections.reset(key, port),
+                Action::Done(key) => self.connections.remove(key),
+            }
+        }
+        while let Some(datagram) = self.engine.next_datagram() {
+            has_written = true;
+            self.write_datagram(datagram);
+        }
+        self.engine.take_due(&mut self.due);
+        if !self.due.is_empty() {
+            let written = self.clock.now();
+            for (port, due) in self.due.drain(..) {
+                self.audit.released(written, port, due);
+            }
+        }
+        if has_written {
+            self.next_write = now + WRITE_INTERVAL;
+        }
+        has_written
+    }
+
+    fn serve(&mut self, now: Time, event: &Event) {
+        match event.token().0 {
+            0 => self.obey(now),
+            token @ FLOWS.. => self.read_flow(now, (token - FLOWS) as u32),
+            token @ CONNECTIONS.. => {
+                let place = token - CONNECTIONS;
+                self.socket_ready(now, place / 2, Port::ALL[place % 2], event);
+            }
+            token => match self.listeners.get(token - LISTENERS) {
+                Some(Listener::Tcp(_)) => self.accept(now, token - LISTENERS),
+                Some(Listener::Udp(_)) => self.read_clients(now, token - LISTENERS),
+                None => {}
+            },
+        }
+    }
+
+    /// Obeys the commands of other threads.
+    fn obey(&mut self, now: Time) {
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                Command::Stop => self.is_stopped = true,
+                Command::Reset => self.reset_all(now),
+            }
+        }
+    }
+
+    /// The results up to now.
+    ///
+    /// # Errors
+    /// A defect of this program: packets were lost or made up.
+    pub fn outcome(&mut self) -> Result<Outcome, EmulatorError> {
+        let now = self.clock.now();
+        let now = self.engine.advance(now);
+        self.audit.update(now, 0);
+        self.audit.pool_empty = self.engine.counts().unstored;
+        self.audit.send_full = self.flows.unsent;
+        self.engine.audit()?;
+        Ok(Outcome::collect(&self.engine, &self.audit, &self.connections, &self.flows, now))
+    }
+}
+
+fn listen(poll: &Poll, token: Token, mapping: &Mapping) -> io::Result<Listener> {
+    let address = mapping.listen.address;
+    Ok(match mapping.listen.transport {
+        Transport::Tcp => {
+            let mut listener = TcpListener::bind(address)?;
+            poll.registry().register(&mut listener, token, Interest::READABLE)?;
+            Listener::Tcp(listener)
+        }
+        Transport::Udp => {
+            let mut socket = UdpSocket::bind(address)?;
+            poll.registry().register(&mut socket, token, Interest::READABLE)?;
+            Listener::Udp(socket)
+        }
+    })
+}
