@@ -25,7 +25,7 @@ use std::thread;
 /// Most bytes of datagrams on the path.
 const DATAGRAM_BYTES: u64 = 64 << 20;
 
-/// What a proxy cannot show, for the end of its results.
+/// Limits of a proxy, for the end of its results.
 const LIMITS: &str = "a proxy ends TCP: programs see its losses as the delays of its own TCP, and connect at once (docs/proxy.md)";
 
 /// Runs the proxy; the components of `registry` are known beside the built-in ones.

@@ -49,8 +49,11 @@ impl Running {
     }
 
     fn end(self) -> Outcome {
-        self.control.send(Command::Stop).unwrap();
-        self.thread.join().unwrap()
+        let Running { control, thread, .. } = self;
+        control.send(Command::Stop).unwrap();
+        // The request counts although the last handle is gone before the loop wakes.
+        drop(control);
+        thread.join().unwrap()
     }
 }
 

@@ -86,7 +86,7 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "qdelay-terminal",
-        depends_on: &["qdelay-core", "qdelay-emu", "qdelay-study"],
+        depends_on: &["qdelay-core", "qdelay-config", "qdelay-path", "qdelay-emu", "qdelay-study"],
         is_pure: false,
     },
     Crate {

@@ -71,7 +71,7 @@ fn connections_and_datagrams_share_a_link() {
     arguments.extend(["--json", json.to_str().unwrap()]);
     let proxy = Running::start(&arguments);
 
-    let sent: Vec<u8> = (0..100_000_u32).map(|number| (number * number) as u8).collect();
+    let sent: Vec<u8> = (0..100_000_u32).map(|number| number.wrapping_mul(number) as u8).collect();
     let mut stream = TcpStream::connect(proxy.addresses[0]).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(&sent).unwrap();

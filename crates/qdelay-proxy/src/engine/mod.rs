@@ -91,7 +91,7 @@ pub struct Datagram {
     pub flow: u32,
     /// The side that it has reached.
     pub port: Port,
-    /// Its bytes; the host gives the buffer back by [`Engine::give_back`].
+    /// Bytes of the datagram; the host gives the buffer back by [`Engine::give_back`].
     pub data: Vec<u8>,
 }
 

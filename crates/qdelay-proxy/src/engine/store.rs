@@ -4,7 +4,7 @@ use super::Key;
 use qdelay_traffic::segment::Segment;
 use std::collections::VecDeque;
 
-/// What a packet carries.
+/// Contents of a packet.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     /// A segment of a connection. Its bytes are in the buffer of its stream.

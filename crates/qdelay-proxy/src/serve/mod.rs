@@ -94,6 +94,8 @@ pub struct Proxy {
     connections: Connections,
     flows: Flows,
     commands: Receiver<Command>,
+    /// Kept, because a wake-up is lost with the last handle of it.
+    _control: Control,
     report: Report,
     due: Vec<(Port, Time)>,
     /// Time of the next round of writing, if there is anything to write.
@@ -138,6 +140,7 @@ impl Proxy {
             connections,
             flows: Flows::new(),
             commands,
+            _control: control.clone(),
             report,
             due: Vec::new(),
             next_write: Time::ZERO,

@@ -22,7 +22,7 @@ const TURNS: usize = 10;
 /// Time for connections to be set up, before the first piece.
 const SETTLE: Span = Span::from_millis(500);
 
-/// What the sink has received.
+/// Bytes that the sink has received, and their delays.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     /// Bytes.

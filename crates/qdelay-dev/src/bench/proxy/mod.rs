@@ -75,7 +75,7 @@ struct Pair {
     late_ms_p99: f64,
 }
 
-/// What a proxy did under the load.
+/// Figures of a proxy under the load.
 struct Run {
     cpu: Span,
     received: Received,
