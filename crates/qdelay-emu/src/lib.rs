@@ -73,6 +73,7 @@ pub mod netns;
 pub mod packet_steering;
 pub mod plan_kind;
 pub mod pool;
+#[cfg(target_os = "linux")]
 pub mod relay;
 pub mod resets;
 #[cfg(target_os = "linux")]

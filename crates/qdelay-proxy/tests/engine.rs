@@ -3,6 +3,7 @@
 use crate::common::{at, direction, ms, plan, settings};
 use qdelay_core::{Span, Time};
 use qdelay_emu::device::Port;
+use qdelay_path::LossModel;
 use qdelay_path::stack::Plan;
 use qdelay_proxy::engine::{Action, Engine, Key};
 
@@ -157,6 +158,9 @@ fn datagrams_are_packets() {
     assert_eq!(arrived, 100);
     assert_eq!(engine.measures(Port::Inside).departed.bytes, 100 * 428, "headers of IP and UDP");
     assert_eq!(datagrams(plan("1mbit", 5, 1.0), 100, 400).1, 0);
+    let mut twice = plan("1mbit", 5, 0.0);
+    twice.up.impairment.duplicate = LossModel::Random(1.0);
+    assert_eq!(datagrams(twice, 100, 400).1, 200);
     let some = datagrams(plan("1mbit", 5, 0.5), 100, 400).1;
     assert!(some > 20 && some < 80, "{some}");
 }

@@ -3,6 +3,7 @@
 use crate::common::{direction, ms, settings};
 use qdelay_core::{Random, Span, Time};
 use qdelay_emu::device::Port;
+use qdelay_path::LossModel;
 use qdelay_path::stack::Plan;
 use qdelay_proxy::engine::{Action, Engine, Key};
 use qdelay_testing::for_each_seed;
@@ -243,6 +244,9 @@ fn every_byte_arrives_once_and_in_order() {
             let loss = [0.0, 0.0, 0.02, 0.3][random.below(4) as usize];
             let mut half = direction(link, [0, 1, 40][random.below(3) as usize], loss);
             half.jitter = ms([0, 0, 7][random.below(3) as usize]).into();
+            let mut share = || LossModel::Random([0.0, 0.0, 0.05][random.below(3) as usize]);
+            (half.impairment.corrupt, half.impairment.duplicate) = (share(), share());
+            (half.impairment.reorder, half.impairment.reorder_delay) = (share(), ms(3));
             half
         };
         let plan = Plan { down: half(&mut random), up: half(&mut random), seed };

@@ -214,9 +214,9 @@ pub fn is_percentage(text: &str) -> bool {
 #[derive(Clone, Debug)]
 pub(crate) struct Loss {
     model: LossModel,
-    /// Of a chain: whether it is in the bad state; of correlated losses: whether the packet before was lost.
+    /// State of a chain: true in the bad one; with correlation, whether the packet before was lost.
     is_bad: bool,
-    /// Of correlated losses: the draw before in the variant `netem`, and whether there was a packet before in the other.
+    /// Draw of the packet before, with correlation; `None` before the first.
     last: Option<f64>,
     random: Random,
 }

@@ -79,7 +79,15 @@ impl Observer for Meter {
     }
 
     #[inline]
-    fn duplicated(&mut self, _: Time, _: NodeId, packet: &Packet) -> Option<u64> {
+    fn corrupted(&mut self, _: Time, node: NodeId, _: &Packet) -> bool {
+        // The checksum fails at the receiver, whose kernel would drop the packet: it is dropped here.
+        self.measures[self.nodes.role(node).source.index()].corrupted += 1;
+        false
+    }
+
+    #[inline]
+    fn duplicated(&mut self, _: Time, node: NodeId, packet: &Packet) -> Option<u64> {
+        self.measures[self.nodes.role(node).source.index()].duplicated += 1;
         Some(self.store.copy(packet.handle))
     }
 

@@ -9,7 +9,7 @@
 //! 4. does what the engine asks for ([`Engine::next_action`], [`Engine::next_datagram`]).
 //!
 //! A connection is a TCP connection of its own through the path, from SYN to FIN: its packets wait in queues, are dropped, and are sent again as
-//! in the simulator. The sockets at both ends only hand over and take bytes. [`Connection`] has the endpoints.
+//! in the simulator. The sockets at both ends only hand over and take bytes. `Connection` has the endpoints.
 
 mod connection;
 mod meter;

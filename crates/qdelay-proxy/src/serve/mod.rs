@@ -1,6 +1,6 @@
 //! The sockets of a proxy and the loop that moves bytes between them and the engine: one thread.
 //!
-//! Bytes are read as they come, while their stream has room; what has crossed the path is written at most every [`WRITE_INTERVAL`], so that
+//! Bytes are read as they come, while their stream has room; what has crossed the path is written at most every `WRITE_INTERVAL`, so that
 //! segments of one connection leave in one call.
 
 mod outcome;

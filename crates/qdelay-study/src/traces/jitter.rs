@@ -77,7 +77,7 @@ impl JitterText {
     pub fn text(&self) -> &str {
         self.arguments.typed()
     }
-    /// Its arguments.
+    /// Arguments that describe it.
     pub(crate) fn arguments(&self) -> &Arguments {
         &self.arguments
     }

@@ -45,7 +45,7 @@ impl Directions {
     }
 }
 
-/// What a cut does to packets.
+/// Effect of a cut on packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Every packet is dropped behind the link.
@@ -69,7 +69,7 @@ impl Cut {
 /// Files that words may name.
 #[derive(Clone, Debug)]
 pub enum Files {
-    /// Those of the user who started the link: also in these folders of traces.
+    /// Files of the user who started the link, also in these folders of traces.
     OfUser(Vec<PathBuf>),
     /// None: who may ask may not be who may read. Shipped traces have names of their own.
     Shipped,

@@ -88,7 +88,7 @@ impl Request {
 /// Carries out a request that changes the link, or asks for its changes; returns the answer.
 ///
 /// # Errors
-/// What was wrong and what was expected.
+/// The mistake, and the expected input.
 pub fn adjust(request: &Request, adjuster: Option<&Adjuster>) -> Result<String, String> {
     let adjuster = adjuster.ok_or("this link cannot be changed; expected a link or gateway in real time")?;
     let (done, connections) = match request {
