@@ -25,7 +25,7 @@ pub struct PathOptions {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub delay: Option<String>,
     /// Random delay of each direction: 5ms (uniform from 0), normal:5ms, pareto:5ms, table:FILE:deviation=5ms; with
-    /// :correlation=25%, and :reorder=on, without which packets keep their order (docs/impairments.md)
+    /// :correlation=25%, and :reorder=on, without which packets keep their order (docs/link.md)
     #[arg(long, value_name = "JITTER", allow_hyphen_values = true)]
     pub jitter: Option<String>,
     /// Packets lost behind each link: 5%, 0.05, 5%:correlation=25%, gilbert-elliott:p=1%:r=25%, steps:0s@0%+5s@2%, trace:FILE

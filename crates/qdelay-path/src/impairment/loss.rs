@@ -214,9 +214,9 @@ pub fn is_percentage(text: &str) -> bool {
 #[derive(Clone, Debug)]
 pub(crate) struct Loss {
     model: LossModel,
-    /// State of a chain: true in the bad one; with correlation, whether the packet before was lost.
+    /// True if a chain is in the bad state, or, with correlated losses, the packet before was lost.
     is_bad: bool,
-    /// Draw of the packet before, with correlation; `None` before the first.
+    /// State of correlated losses: the draw before in the variant `netem`; in the other, whether there was a packet before.
     last: Option<f64>,
     random: Random,
 }
