@@ -1,6 +1,6 @@
 //! A minimal HTTP server: one request for each connection, with limits on everything that a client sends.
 //!
-//! [`CLIENTS`] connections at once, [`HEAD_BYTES`] for the head of a request, [`BODY_BYTES`] for its body, [`PATIENCE`] for reading and for
+//! [`CLIENTS`] connections at once, [`HEAD_BYTES`] for the head of a request, [`BODY_BYTES`] for its body, `PATIENCE` for reading and for
 //! writing. Slow clients are closed in favour of new ones ([`ConnectionSlots`]). Answers have no headers that let a page of another
 //! origin read them.
 
