@@ -94,6 +94,8 @@ pub struct Driver<C, D, R = (), T = ()> {
     stamped: usize,
     /// Packets that are being joined, by port.
     outgoing: [Outgoing; 2],
+    /// Called at the first packet that is longer than the MTU.
+    at_oversized: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
@@ -116,6 +118,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             batch: Vec::with_capacity(4 * BATCH),
             stamped: 0,
             outgoing: Default::default(),
+            at_oversized: None,
         }
     }
 
@@ -123,6 +126,11 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// after another; with `None` packets arrive when they are read. Call it before the first turn.
     pub fn set_access_rate(&mut self, rate: Option<Rate>) {
         self.access.set_rate(rate);
+    }
+
+    /// Calls `report` once, at the first packet that is longer than the MTU and therefore lost.
+    pub fn at_oversized(&mut self, report: impl FnOnce() + Send + 'static) {
+        self.at_oversized = Some(Box::new(report));
     }
 
     /// Takes one turn, which reads the devices that are `ready`, and both after a stall.
@@ -168,6 +176,11 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             if is_empty[port.index()] {
                 self.found_empty(port);
             }
+        }
+        if self.audit.oversized > 0
+            && let Some(report) = self.at_oversized.take()
+        {
+            report();
         }
         result?;
         let is_behind = self.audit.stalls.is_behind();

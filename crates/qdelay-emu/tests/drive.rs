@@ -266,8 +266,11 @@ fn ethernet() {
     let devices = [FakeDevice::new(&clock, []), FakeDevice::ethernet(&clock, script)];
     let emulator = Emulator::new(plan, Pool::new(1500 + HEADER_MAX, 256), ()).unwrap();
     let mut driver = Driver::new(clock, devices, emulator, [Span::from_micros(100); 2]);
+    let (report, reports) = std::sync::mpsc::channel();
+    driver.at_oversized(move || report.send(()).unwrap());
     turn_at(&mut driver, us(0));
     assert_eq!(driver.devices()[0].written, [(us(0), arp), (us(0), tagged_arp)]);
+    assert_eq!(reports.iter().count(), 1, "reported once, and then forgotten");
     turn_at(&mut driver, us(1000));
     turn_at(&mut driver, us(2000));
     turn_at(&mut driver, us(2032));

@@ -267,6 +267,13 @@ fn carry<R: Recorder>(
     if service.control.is_some() {
         driver.emulator().follow_connections();
     }
+    let mtu = config.mtu();
+    driver.at_oversized(move || {
+        eprintln_line(&format!(
+            "a packet longer than gateway.mtu ({mtu} bytes) was lost, and those that follow will be: its sender joins packets for its \
+             interface (TSO, GSO); expected 'ethtool -K DEVICE tso off gso off' there, or gso_max_segs 1 for a veth (docs/gateway.md)"
+        ));
+    });
     let reloader = Arc::clone(&service.reloader);
     // The handlers follow the opening of files: a file that is a pipe waits for its reader, and until here a signal ends that wait.
     let signals = Signals::install()
