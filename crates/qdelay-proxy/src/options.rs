@@ -21,8 +21,8 @@ down is the direction to the clients, up from them. All mappings share the link.
 A proxy needs no privileges, but ends TCP connections; where 'qdelay link' runs
 it shows more (docs/proxy.md).")]
 pub struct ProxyOptions {
-    /// Listen at PORT, ADDRESS:PORT or udp:ADDRESS:PORT, for connections, or datagrams with udp:; repeat for more, each with its own --to. The
-    /// address is 127.0.0.1 unless given
+    /// Listen at PORT, ADDRESS:PORT or, for datagrams, udp:PORT or udp:ADDRESS:PORT; repeat for more, each with its own --to.
+    /// The address is 127.0.0.1 unless given
     #[arg(long, value_name = "PLACE", required = true, allow_hyphen_values = true)]
     pub listen: Vec<Listen>,
     /// Target HOST:PORT of the --listen at the same place; its name is resolved once, at the start
