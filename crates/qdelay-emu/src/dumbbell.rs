@@ -43,6 +43,8 @@ pub struct DumbbellPlan {
     /// The class of each packet. Packets of a class without a route enter directly in front of the bottleneck; in a cell they
     /// take the first route.
     pub classes: Classes,
+    /// True if impairments may be added while the path runs.
+    pub is_changeable: bool,
     /// Seed of the random streams of queues, delays and the cell, together with the nodes' names.
     pub seed: u64,
 }
@@ -74,6 +76,7 @@ impl DumbbellPlan {
             impairments: &self.impairments,
             flows: &self.ways,
             key: FlowKey::Class,
+            is_changeable: self.is_changeable,
             seed: self.seed,
         };
         dumbbell.build()

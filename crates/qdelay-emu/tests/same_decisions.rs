@@ -93,6 +93,7 @@ fn reference(plan: &PlanKind, journal: &[Read], end: Time) -> EventLog {
                 impairments: &plan.impairments,
                 flows: &plan.ways,
                 key: FlowKey::Flow,
+                is_changeable: false,
                 seed: plan.seed,
             };
             let topology = dumbbell.build().unwrap();

@@ -76,6 +76,7 @@ fn acknowledgements_take_the_rest_of_the_round_trip_and_their_flow_s_own() {
             impairments: &Impairments::default(),
             flows: &flows,
             key: FlowKey::Flow,
+            is_changeable: false,
             seed: 1,
         };
         let mut topology = dumbbell.build().unwrap();

@@ -38,6 +38,7 @@ fn build(hops: &[HopSpec], flows: &[FlowWay], key: FlowKey) -> Topology {
         impairments: &Impairments::default(),
         flows,
         key,
+        is_changeable: false,
         seed: 1,
     };
     dumbbell.build().unwrap()

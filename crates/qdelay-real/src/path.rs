@@ -29,6 +29,7 @@ pub fn dumbbell(scenario: &Scenario, ways: Vec<FlowWay>, classes: Classes) -> Du
         jitter: scenario.jitter.clone(),
         uplink_jitter: scenario.uplink_jitter.clone(),
         delays: [None, None],
+        is_changeable: false,
         impairments: scenario.impairments.clone(),
         ways,
         classes,

@@ -18,6 +18,7 @@ pub fn build(scenario: &Scenario) -> Result<Topology, TopologyError> {
         impairments: &scenario.impairments,
         flows: &flows,
         key: FlowKey::Flow,
+        is_changeable: false,
         seed: scenario.seed,
     };
     dumbbell.build()

@@ -17,6 +17,7 @@ mod link;
 mod link_changes;
 mod link_ends;
 mod link_input;
+mod link_lines;
 mod link_nat;
 mod link_own;
 mod link_row;

@@ -371,7 +371,12 @@ fn attack(machine: &Namespace, port: u16, options: &str, mtu: u16) {
     let after = resident(running.id());
     running.tell("");
     let (status, complaint) = running.end();
-    assert_eq!((status.code(), complaint.as_str()), (Some(0), ""), "{options}");
+    // Some of the frames have the address of another host.
+    let complaint: Vec<&str> = complaint
+        .lines()
+        .filter(|line| !line.starts_with("qdelay: without --nat only this machine"))
+        .collect();
+    assert_eq!((status.code(), complaint), (Some(0), Vec::new()), "{options}");
     println!("{options}: {before} KiB, then {after} KiB");
     assert!(after <= before + GROWTH, "{options}: from {before} to {after} KiB");
     let value = json(&file);

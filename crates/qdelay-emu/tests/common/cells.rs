@@ -63,6 +63,7 @@ fn plan(cell: CellScenario, ways: Vec<FlowWay>) -> DumbbellPlan {
         jitter: ms(1).into(),
         uplink_jitter: qdelay_path::Jitter::NONE,
         delays: [None, None],
+        is_changeable: false,
         impairments: Impairments::default(),
         ways,
         classes,

@@ -160,6 +160,8 @@ pub struct Dumbbell<'a> {
     pub flows: &'a [FlowWay],
     /// Field of a packet that names its flow.
     pub key: FlowKey,
+    /// True if impairments may be added while the path runs.
+    pub is_changeable: bool,
     /// Seed of every random stream.
     pub seed: u64,
 }
@@ -346,9 +348,9 @@ impl Dumbbell<'_> {
         })
     }
 
-    /// Whether there is a node for `spec`: where it does something, and under a real clock, where it may be changed to do something.
+    /// Whether there is a node for `spec`: where it does something, and where it may be changed to do something.
     fn is_impaired(&self, spec: &ImpairmentSpec) -> bool {
-        !spec.is_none() || self.key == FlowKey::Class
+        !spec.is_none() || self.is_changeable
     }
 
     /// The node `name` for `spec`, where it does something.
@@ -358,7 +360,7 @@ impl Dumbbell<'_> {
         (!spec.is_none()).then(|| add(stack, Place::Elsewhere, name, NodeSpec::Impairment(spec.clone())))
     }
 
-    /// Under a real clock, the nodes of impairments that do nothing yet, behind all others, so that these have the places that they have in
+    /// Where the path may be changed, the nodes of impairments that do nothing yet, behind all others, so that these have the places that they have in
     /// the simulator. Acknowledgements that meet no uplink have none.
     fn add_idle_impairments(
         &self,
@@ -367,10 +369,11 @@ impl Dumbbell<'_> {
         has_uplink: bool,
     ) -> [Option<NodeId>; 2] {
         let idle = || NodeSpec::Impairment(ImpairmentSpec::default());
-        let is_real = self.key == FlowKey::Class;
-        let down = down.or_else(|| is_real.then(|| stack.add(Place::Elsewhere, IMPAIRMENTS[0], idle())));
+        let down =
+            down.or_else(|| self.is_changeable.then(|| stack.add(Place::Elsewhere, IMPAIRMENTS[0], idle())));
         let up = up.or_else(|| {
-            (is_real && has_uplink).then(|| stack.add_back(Place::Elsewhere, IMPAIRMENTS[1], idle()))
+            (self.is_changeable && has_uplink)
+                .then(|| stack.add_back(Place::Elsewhere, IMPAIRMENTS[1], idle()))
         });
         [down, up]
     }

@@ -48,7 +48,7 @@ pub fn read(
     // Packets that go up are measured at an uplink, even if it has no rate limit and no packets wait.
     let endless = || Uplink::tail_drop(Line::new(Rate::INFINITE, 0), UPLINK_LIMIT);
     case.scenario.uplink.get_or_insert_with(endless);
-    let plan = match case.scenario.bottleneck.as_cell() {
+    let mut plan = match case.scenario.bottleneck.as_cell() {
         Some(cell) => rules::plan(&case.scenario, cell, rules)?,
         None if rules.is_empty() => path::dumbbell(&case.scenario, Vec::new(), Classes::default()),
         None => {
@@ -57,6 +57,7 @@ pub fn read(
             return Err(Failure::input("--qos", message));
         }
     };
+    plan.is_changeable = true;
     Ok((settings, plan))
 }
 

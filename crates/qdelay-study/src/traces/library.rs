@@ -77,6 +77,8 @@ pub struct Library {
     regular_files: bool,
     /// True if no file is opened.
     shipped_only: bool,
+    /// True for options, without a scenario whose `[fallback]` may have substitutes.
+    is_for_options: bool,
     /// Files by name, which take precedence over searched ones.
     given: BTreeMap<String, PathBuf>,
     /// Contents of files by name, which take precedence over searched ones.
@@ -108,6 +110,7 @@ impl Library {
             None => Library::new(),
         };
         let variable = std::env::var_os("QDELAY_TRACES").map(PathBuf::from);
+        let library = Library { is_for_options: scenario.is_none(), ..library };
         given.iter().cloned().chain(variable).fold(library, Library::folder)
     }
     /// Searches `folder` first, as the folder of the scenario.
@@ -245,7 +248,8 @@ impl Library {
         read: impl Fn(&mut dyn Read) -> Result<(C, u64), String>,
     ) -> Result<FoundCurve<C>, String> {
         let Some((curve, digest)) = self.with_found(name, read)? else {
-            return Err(self.nowhere(name));
+            // Curves have no substitutes.
+            return Err(self.in_no_place(name));
         };
         let used = TraceUsed { digest: format!("{digest:016x}"), substitute_for: None };
         Ok(FoundCurve { name: Some(name.to_string()), curve, used: Some(used) })
@@ -438,10 +442,16 @@ impl Library {
     }
 
     fn nowhere(&self, name: &str) -> String {
+        let substitute = if self.is_for_options { "" } else { ", or a substitute under [fallback]" };
+        self.in_no_place(name) + substitute
+    }
+
+    /// Error about a file that is in none of its places.
+    fn in_no_place(&self, name: &str) -> String {
         let places: Vec<String> = self.places(name).iter().map(|path| path.display().to_string()).collect();
         format!(
             "no trace '{name}': it is not shipped, and there is no {}; expected it in a folder given by --traces or \
-            QDELAY_TRACES, or a substitute under [fallback]",
+             QDELAY_TRACES",
             places.join(", no ")
         )
     }

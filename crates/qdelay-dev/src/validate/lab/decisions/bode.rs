@@ -177,6 +177,7 @@ fn replay(scenario: &Scenario, recording: &Recording) -> Result<Seen, String> {
         impairments: &scenario.impairments,
         flows: &flows,
         key: FlowKey::Flow,
+        is_changeable: false,
         seed: scenario.seed,
     };
     let Topology { mut path, queue, link, receivers, data_entry, .. } =
