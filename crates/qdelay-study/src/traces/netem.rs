@@ -1,5 +1,7 @@
 //! The words of `tc qdisc ... netem` where a user writes them: errors that say the same in the grammar of this program.
 
+use qdelay_core::units::parse_span;
+
 /// Whether `text` is a percentage.
 fn is_percent(text: &str) -> bool {
     text.strip_suffix('%').is_some_and(|number| number.parse::<f64>().is_ok())
@@ -65,6 +67,11 @@ pub(super) fn jitter_hint(text: &str) -> Option<String> {
 pub(super) fn delay_hint(text: &str) -> Option<String> {
     let (delay, rest) = text.split_once(char::is_whitespace)?;
     let rest = rest.trim_start();
+    // A number and its unit are one time that is written with a space.
+    let size = rest.split(' ').next().unwrap_or_default();
+    if parse_span(delay).is_err() || parse_span(size).is_err() {
+        return None;
+    }
     let jitter = match jitter_hint(rest) {
         Some(hint) => hint.split(" is ").nth(1)?.trim_end_matches(" here").to_string(),
         None => format!("uniform:{rest}:reorder=on:variant=netem"),
@@ -105,6 +112,7 @@ mod tests {
         }
         assert!(delay_hint("100ms 10ms").unwrap().contains("jitter uniform:10ms:reorder=on:variant=netem"));
         assert!(loss_hint("state 1% 2%").unwrap().contains("gilbert-elliott"));
+        assert_eq!(delay_hint("20 ms"), None);
         for text in ["5%", "often", ""] {
             assert_eq!((loss_hint(text), jitter_hint(text), delay_hint(text)), (None, None, None), "{text}");
         }
