@@ -89,7 +89,7 @@ fn connections_and_datagrams_share_a_link() {
 
     let (status, text) = proxy.interrupt();
     assert_eq!(status, Some(0), "{text}");
-    for part in ["\ndown ", "\nup ", "releases late by", "\naccuracy ", "1 connections: ", "a proxy ends TCP"]
+    for part in ["\ndown ", "\nup ", "releases late by", "\nverdict ", "1 connections: ", "a proxy ends TCP"]
     {
         assert!(text.contains(part), "'{part}' is not in: {text}");
     }

@@ -62,7 +62,7 @@ const SEARCHES: [(&str, &str); 12] = [
     ("p95", "glossary"),
     ("ECN", "glossary"),
     ("MOS", "voice"),
-    ("jitter", "measures"),
+    ("jitter", "algorithms/impairments"),
     ("mm-link", "from-mahimahi"),
     ("which queue for a game", "which"),
     ("bufferbloat", "tutorials/bufferbloat"),
