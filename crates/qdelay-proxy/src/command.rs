@@ -13,7 +13,7 @@ use qdelay_study::lists::component;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
-use qdelay_terminal::output::{eprint, eprintln_line, stop_when_interrupted};
+use qdelay_terminal::output::{check_place, eprint, eprintln_line, stop_when_interrupted};
 use qdelay_terminal::{directions, verdict};
 use qdelay_traffic::transport::TransportConfig;
 use serde_json::json;
@@ -40,7 +40,7 @@ pub fn run(options: &ProxyOptions, registry: &Registry) -> Result<(), Failure> {
         })?;
     let settings = settings(options, registry)?;
     let plan = plan(options, registry)?;
-    options.json.as_deref().map_or(Ok(()), has_place)?;
+    options.json.as_deref().map_or(Ok(()), check_place)?;
     // Before any other thread, so that all of them leave the signal to the handler.
     let stop = stop_when_interrupted();
     let report = Box::new(eprintln_line);
@@ -118,20 +118,6 @@ fn failure(error: ProxyError) -> Failure {
             format!("{}: {cause}; expected a port of this machine that is free", mapping.listen),
         ),
         ProxyError::Path(_) | ProxyError::System(_) => Failure::input("proxy", error),
-    }
-}
-
-/// File that is written at the end; checked at the start, so that a wrong name is reported early.
-fn has_place(path: &Path) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match path.metadata() {
-        Ok(found) if !found.is_file() => {
-            Err(Failure::input(path.display(), "is no regular file; expected the name of a file"))
-        }
-        _ if !folder.is_dir() => {
-            Err(Failure::input(path.display(), "the folder does not exist; expected one that does"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::traces::delay::{Delay, Extent};
 use crate::traces::jitter::JitterText;
 use crate::traces::loss::LinkLoss;
 use qdelay_config::value::wrong_type;
-use qdelay_config::{Accept, AnySetting, Content, Fault, InputError, Node, Setting, Settings, key, table};
+use qdelay_config::{Accept, Content, Fault, InputError, Node, Setting, Settings, key, table};
 use qdelay_core::Span;
 use qdelay_core::component::{self, Parameter, Registry};
 use qdelay_core::qdisc::{self, AnyQdisc};
@@ -279,30 +279,6 @@ impl LinkKeys {
         })
     }
 
-    /// Copies the keys that `other` sets.
-    pub fn take_given(&mut self, other: &LinkKeys) {
-        let given = |each: Vec<&dyn AnySetting>| {
-            each.into_iter()
-                .filter(|setting| setting.is_given())
-                .map(|setting| (setting.key(), setting.text().to_string()))
-                .collect::<Vec<_>>()
-        };
-        for (key, text) in given(other.down.each()) {
-            let node = Node::new(0, Content::Text(text));
-            // The text was read before.
-            if let Ok(change) = Down::read_change(key, key.path, &node) {
-                self.down.set(&change);
-            }
-        }
-        for (key, text) in given(other.up.each()) {
-            let node = Node::new(0, Content::Text(text));
-            if let Ok(change) = Up::read_change(key, key.path, &node) {
-                self.up.set(&change);
-            }
-        }
-        self.given_by.extend(other.given_by.clone());
-    }
-
     /// The error of a key as one of the option that it was given by.
     fn by_option(&self, fault: &Fault) -> InputError {
         let key = self.given_by.iter().find(|(path, _)| fault.message.starts_with(&format!("{path}: ")));
@@ -399,9 +375,5 @@ mod tests {
         let adjustment = keys.adjustment(&Library::new(), &Registry::new()).unwrap();
         assert!(adjustment.down.link.is_some() && adjustment.up.link.is_none());
         assert_eq!((adjustment.down.loss, adjustment.up.loss), (None, Some(LossModel::Random(0.03))));
-        let mut all = self::keys(&[("down", "1mbit"), ("delay", "5ms")]).unwrap();
-        all.take_given(&keys);
-        let texts = [all.down.link.text(), all.down.delay.text(), all.up.loss.text()];
-        assert_eq!(texts, ["2mbit", "5ms", "3%"]);
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Failure, lines, one_line, shown};
 use qdelay_study::traces::Library;
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -68,6 +68,23 @@ pub fn eprint(text: &str) {
 /// Writes a line to standard error. Errors of writing are ignored.
 pub fn eprintln_line(line: &str) {
     let _ = writeln!(io::stderr(), "qdelay: {}", shown(line));
+}
+
+/// Checks at the start that a file which is written at the end has a place, so that a wrong name is reported early.
+///
+/// # Errors
+/// There is no such folder, or the name is that of something else than a regular file.
+pub fn check_place(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match path.metadata() {
+        Ok(found) if !found.is_file() => {
+            Err(Failure::input(path.display(), "is no regular file; expected the name of a file"))
+        }
+        _ if !folder.is_dir() => {
+            Err(Failure::input(path.display(), "the folder does not exist; expected one that does"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reports traces that are used instead of the requested ones.

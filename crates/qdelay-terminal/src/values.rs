@@ -4,7 +4,6 @@ use qdelay_core::Span;
 use qdelay_core::units::{parse_bytes, parse_span};
 use qdelay_study::scenario::Starts;
 use qdelay_study::traces::delay::Delay;
-use qdelay_study::traces::loss::LinkLoss;
 
 /// Parses a duration of zero or more.
 pub fn span(text: &str) -> Result<Span, String> {
@@ -40,11 +39,6 @@ pub fn round_trip(text: &str) -> Result<Delay, String> {
     }
 }
 
-/// Parses a one-way delay, or one over time.
-pub fn delay(text: &str) -> Result<Delay, String> {
-    Delay::parse(text)
-}
-
 /// Parses the interval between two snapshots of a link, 50 ms to 60 s.
 pub fn watch_interval(text: &str) -> Result<Span, String> {
     let span = span(text)?;
@@ -59,14 +53,6 @@ pub fn packet_bytes(text: &str) -> Result<u32, String> {
         .ok()
         .filter(|bytes| *bytes <= 65_535)
         .ok_or("out of range; expected 0 to 65535b".to_string())
-}
-
-/// Parses a loss: a probability or a model.
-///
-/// # Errors
-/// The text is neither.
-pub fn loss(text: &str) -> Result<LinkLoss, String> {
-    LinkLoss::parse(text)
 }
 
 /// Parses an MTU in bytes, from IPv6's minimum (1280) to jumbo frames (9000).

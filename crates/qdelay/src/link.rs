@@ -23,7 +23,7 @@ use qdelay_terminal::live::settings;
 use qdelay_terminal::output::{self, eprintln_line};
 use qdelay_terminal::{directions, verdict};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Runs the command. Call this function before any thread is started.
 ///
@@ -61,7 +61,7 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
             (settings::of_plan(&keys, &plan), plan.into())
         }
     };
-    [&options.json, &options.junit].into_iter().flatten().try_for_each(|path| has_place(path))?;
+    [&options.json, &options.junit].into_iter().flatten().try_for_each(|path| output::check_place(path))?;
     if options.retries > 0 && !retries::is_attempt() {
         return retries::run(options.retries);
     }
@@ -91,20 +91,6 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
         loopback: options.loopback.clone(),
     };
     end(options, &settings, &link.run()?)
-}
-
-/// File that is written at the end, but opened before the command starts, so that a wrong name is reported early.
-fn has_place(path: &Path) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match path.metadata() {
-        Ok(found) if !found.is_file() => {
-            Err(Failure::input(path.display(), "is no regular file; expected the name of a file"))
-        }
-        _ if !folder.is_dir() => {
-            Err(Failure::input(path.display(), "the folder does not exist; expected one that does"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Prints and writes the results. The exit status is that of the command behind the link.

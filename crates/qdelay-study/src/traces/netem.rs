@@ -42,41 +42,37 @@ pub(super) fn loss_hint(text: &str) -> Option<String> {
     }
 }
 
+/// The jitter that netem's words behind a delay mean, in the grammar of this program.
+fn jitter(words: &[&str]) -> Option<String> {
+    let [size, rest @ ..] = words else { return None };
+    let named = rest.iter().position(|word| *word == "distribution").and_then(|at| rest.get(at + 1)).copied();
+    let shape = match named {
+        None | Some("uniform") => format!("uniform:{size}"),
+        Some(shape @ ("normal" | "pareto" | "paretonormal")) => format!("{shape}:{size}"),
+        Some(file) => format!("table:{file}.dist:deviation={size}"),
+    };
+    Some(format!("{shape}{}:reorder=on:variant=netem", correlation(rest)))
+}
+
 /// The error about a jitter in netem's words; `None` if there are none.
 pub(super) fn jitter_hint(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let [size, rest @ ..] = &words[..] else { return None };
-    if rest.is_empty() {
+    // One word is in this program's grammar.
+    if words.len() < 2 {
         return None;
     }
-    let shape = rest.iter().position(|word| *word == "distribution").and_then(|at| rest.get(at + 1)).copied();
-    let shape = match shape {
-        None | Some("uniform") => "uniform",
-        Some(shape @ ("normal" | "pareto" | "paretonormal")) => shape,
-        Some(file) => {
-            let correlation = correlation(rest);
-            return Some(format!(
-                "netem's '{text}' is table:{file}.dist:deviation={size}{correlation}:reorder=on:variant=netem here"
-            ));
-        }
-    };
-    Some(format!("netem's '{text}' is {shape}:{size}{}:reorder=on:variant=netem here", correlation(rest)))
+    Some(format!("netem's '{text}' is {} here", jitter(&words)?))
 }
 
 /// The error about a delay in netem's words; `None` if there are none.
 pub(super) fn delay_hint(text: &str) -> Option<String> {
-    let (delay, rest) = text.split_once(char::is_whitespace)?;
-    let rest = rest.trim_start();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [delay, size, ..] = words[..] else { return None };
     // A number and its unit are one time that is written with a space.
-    let size = rest.split(' ').next().unwrap_or_default();
     if parse_span(delay).is_err() || parse_span(size).is_err() {
         return None;
     }
-    let jitter = match jitter_hint(rest) {
-        Some(hint) => hint.split(" is ").nth(1)?.trim_end_matches(" here").to_string(),
-        None => format!("uniform:{rest}:reorder=on:variant=netem"),
-    };
-    Some(format!("netem's 'delay {text}' is delay {delay} and jitter {jitter} here"))
+    Some(format!("netem's 'delay {text}' is delay {delay} and jitter {} here", jitter(&words[1..])?))
 }
 
 #[cfg(test)]
