@@ -55,6 +55,7 @@ pub mod intervals;
 pub mod link_keys;
 pub mod links;
 pub mod lists;
+pub mod presets;
 pub mod radio;
 pub mod results;
 pub mod same_runs;

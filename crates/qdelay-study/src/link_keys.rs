@@ -5,6 +5,7 @@
 //! discipline of `down`, and every other key is for both directions, or, behind `down-` or `up-`, for one.
 
 use crate::lists;
+use crate::presets::{self, Preset};
 use crate::traces::Library;
 use crate::traces::delay::{Delay, Extent};
 use crate::traces::jitter::JitterText;
@@ -183,12 +184,14 @@ pub struct LinkKeys {
     pub down: Down,
     /// Direction from inside to outside.
     pub up: Up,
+    /// The preset that the keys began with, if any.
+    pub preset: Option<&'static str>,
     given_by: BTreeMap<&'static str, String>,
 }
 
 impl Default for LinkKeys {
     fn default() -> LinkKeys {
-        LinkKeys { down: Down::defaults(), up: Up::defaults(), given_by: BTreeMap::new() }
+        LinkKeys { down: Down::defaults(), up: Up::defaults(), preset: None, given_by: BTreeMap::new() }
     }
 }
 
@@ -210,13 +213,17 @@ fn key_of(option: &str) -> Option<(&'static str, [bool; 2])> {
     Down::TABLE.key(&name).filter(|_| !is_by_itself).map(|key| (key.name(), directions))
 }
 
-/// The options, without dashes in front: `down`, `up`, `qdisc`, `up-qdisc`, `delay`, `down-delay`...
+/// Option that sets all others.
+pub const PRESET: &str = "preset";
+
+/// The options, without dashes in front: `down`, `up`, `qdisc`, `up-qdisc`, `delay`, `down-delay`..., `preset`.
 pub fn options() -> Vec<String> {
     let mut options: Vec<String> = ["down", "up", "qdisc", "up-qdisc"].map(str::to_string).to_vec();
     let keys = Down::TABLE.names().into_iter().filter(|name| !["link", "qdisc", "repeat"].contains(name));
     for name in keys.map(|name| name.replace('_', "-")) {
         options.extend([name.clone(), format!("down-{name}"), format!("up-{name}")]);
     }
+    options.push(PRESET.to_string());
     options
 }
 
@@ -232,6 +239,10 @@ impl LinkKeys {
         value: &str,
         registry: &Registry,
     ) -> Result<(), InputError> {
+        if option == PRESET {
+            let preset = presets::named(value).map_err(|message| InputError::new(place, message))?;
+            return self.apply(place, preset, registry);
+        }
         let options = options();
         let Some((name, [in_down, in_up])) = key_of(option) else {
             let known: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -252,6 +263,31 @@ impl LinkKeys {
             self.up.set(&Up::read_change(key, place, &node).map_err(wrong)?);
             self.given_by.insert(key.path, place.to_string());
         }
+        Ok(())
+    }
+
+    /// Sets every key: to the value of `preset`, or to its default where the preset has none.
+    ///
+    /// # Errors
+    /// The errors of [`LinkKeys::set`].
+    pub fn apply(&mut self, place: &str, preset: &Preset, registry: &Registry) -> Result<(), InputError> {
+        let place = format!("{place} {}", preset.name);
+        for name in Down::TABLE.names() {
+            let Some((down, up)) = Down::TABLE.key(name).zip(Up::TABLE.key(name)) else { continue };
+            let [of_down, of_up] = match name {
+                "link" => ["down".to_string(), "up".to_string()],
+                "qdisc" => ["qdisc".to_string(), "up-qdisc".to_string()],
+                _ => ["down", "up"].map(|direction| format!("{direction}-{}", name.replace('_', "-"))),
+            };
+            for (key, option) in [(down, of_down), (up, of_up)] {
+                let both = option.split_once('-').map_or(option.as_str(), |(_, name)| name);
+                let of = |wanted: &str| preset.values.iter().find(|(option, _)| *option == wanted);
+                // A value of one direction counts before that of both.
+                let given = of(&option).or_else(|| of(both).filter(|_| both != "qdisc"));
+                self.set(&place, &option, given.map_or(key.parameter.default, |(_, value)| value), registry)?;
+            }
+        }
+        self.preset = Some(preset.name);
         Ok(())
     }
 

@@ -1,26 +1,31 @@
 //! Options of the two directions of a link in real time: `qdelay link` and `qdelay proxy`.
 
 use clap::Args;
-use qdelay_config::{InputError, Settings};
+use qdelay_config::InputError;
 use qdelay_core::component::Registry;
-use qdelay_study::link_keys::{Down, LinkKeys, SEED, Up};
+use qdelay_study::link_keys::{LinkKeys, PRESET, SEED};
 
 /// The path of both directions. An option of one direction counts before that of both.
 #[derive(Args, Clone, Debug)]
 #[allow(missing_docs, reason = "the comment of an option is its help; options of one direction share one")]
 pub struct PathOptions {
+    /// Kind of network: 3g, lte, lte-edge, 5g, starlink, dsl, wifi-busy, train or subway ('qdelay list preset' has links, delays, queues
+    /// and sources); options of the path replace its values
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
     /// Link towards the inside (the command, the clients of a proxy): a rate, any link that 'compare --link' takes, or a trace
-    #[arg(long, value_name = "LINK", default_value = Down::defaults().link.default_text(), allow_hyphen_values = true)]
-    pub down: String,
-    /// Link from the inside
-    #[arg(long, value_name = "LINK", default_value = Up::defaults().link.default_text(), allow_hyphen_values = true)]
-    pub up: String,
-    /// Queue discipline in front of the link towards the inside
-    #[arg(long, value_name = "QDISC", default_value = Down::defaults().qdisc.default_text())]
-    pub qdisc: String,
-    /// Queue discipline in front of the link from the inside
-    #[arg(long, value_name = "QDISC", default_value = Up::defaults().qdisc.default_text())]
-    pub up_qdisc: String,
+    /// [default: infinite]
+    #[arg(long, value_name = "LINK", allow_hyphen_values = true)]
+    pub down: Option<String>,
+    /// Link from the inside [default: infinite]
+    #[arg(long, value_name = "LINK", allow_hyphen_values = true)]
+    pub up: Option<String>,
+    /// Queue discipline in front of the link towards the inside [default: taildrop]
+    #[arg(long, value_name = "QDISC")]
+    pub qdisc: Option<String>,
+    /// Queue discipline in front of the link from the inside [default: taildrop]
+    #[arg(long, value_name = "QDISC")]
+    pub up_qdisc: Option<String>,
     /// Delay of each direction behind its link: 20ms, or over time: steps:0s@20ms+5s@60ms, trace:FILE (docs/scenarios.md)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub delay: Option<String>,
@@ -92,11 +97,11 @@ impl PathOptions {
             Some(value) => keys.set(&format!("--{option}"), option, value, registry),
             None => Ok(()),
         };
-        let always = |text: &String| Some(text.clone());
-        set("down", &always(&self.down))?;
-        set("up", &always(&self.up))?;
-        set("qdisc", &always(&self.qdisc))?;
-        set("up-qdisc", &always(&self.up_qdisc))?;
+        set(PRESET, &self.preset)?;
+        set("down", &self.down)?;
+        set("up", &self.up)?;
+        set("qdisc", &self.qdisc)?;
+        set("up-qdisc", &self.up_qdisc)?;
         set("repeat", &self.no_repeat.then(|| "off".to_string()))?;
         // Those of both directions first.
         let each = [

@@ -1,13 +1,16 @@
 //! `qdelay list`: every component, from the registries that parse the command line.
 
+mod presets;
+
 use crate::cli::List;
 use qdelay_core::component::{Component, Kind, Parameter, Registry, suggestion};
 use qdelay_core::{pacer, qdisc};
 use qdelay_study::links::components as links;
+use qdelay_study::presets::Preset;
 use qdelay_study::radio;
 use qdelay_study::results::{SCHEMA_VERSION, pretty};
 use qdelay_study::traces::programs::PROGRAMS;
-use qdelay_study::traces::{delay, loss};
+use qdelay_study::traces::{delay, jitter, loss};
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::output;
 use qdelay_terminal::text_table::{self, Column};
@@ -37,27 +40,30 @@ pub fn run(options: &List, registry: &Registry) -> Result<(), Failure> {
     if options.header {
         return output::print(qdelay_native::HEADER);
     }
-    let chosen = choose(options.what.as_deref(), registry)?;
-    output::print(&match (options.json, &options.what) {
-        (true, _) => json(&chosen),
-        (false, Some(_)) => text(&chosen),
-        (false, None) => index(&chosen),
+    let what = options.what.as_deref();
+    let (chosen, presets) = (choose(what, registry)?, presets::chosen(what));
+    output::print(&match (options.json, what) {
+        (true, _) => json(&chosen, presets::described(&presets)?),
+        (false, Some(_)) if chosen.is_empty() => presets::text(&presets)?,
+        (false, Some(_)) => text(&chosen) + &presets::text(&presets)?,
+        (false, None) => index(&chosen, &presets),
     })
 }
 
 /// Index of all components: a heading for each kind, a line for each component, and the command that prints the parameters.
-fn index(components: &[&Component]) -> String {
-    let width = components.iter().map(|component| component.name.len()).max().unwrap_or(0);
+fn index(components: &[&Component], presets: &[&Preset]) -> String {
+    let lines = components.iter().map(|component| (component.kind.name(), component.name, component.about));
+    let lines = lines.chain(presets.iter().map(|preset| (presets::KIND, preset.name, preset.about)));
+    let width = lines.clone().map(|(_, name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    let mut kind = None;
-    for component in components {
-        if kind != Some(component.kind) {
-            kind = Some(component.kind);
+    let mut last = None;
+    for (kind, name, about) in lines {
+        if last != Some(kind) {
+            last = Some(kind);
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{}{}", if text.is_empty() { "" } else { "\n" }, component.kind.name());
+            let _ = writeln!(text, "{}{kind}", if text.is_empty() { "" } else { "\n" });
         }
-        let line = format!("  {:width$}  {}", component.name, sentence(component.about));
-        text += &cut(&line, LINE);
+        text += &cut(&format!("  {name:width$}  {}", sentence(about)), LINE);
         text.push('\n');
     }
     text + "\nParameters, units, ranges, defaults and sources: qdelay list NAME, or qdelay list KIND, such as qdelay list bode.\n"
@@ -82,6 +88,7 @@ pub fn built_in() -> Vec<&'static Component> {
         .chain(links())
         .chain(delay::components())
         .chain(loss::components())
+        .chain(jitter::components())
         .chain(FORMATS.iter().map(|format| format.component))
         .chain(PROGRAMS.iter().map(|program| program.component))
         .chain(radio::components())
@@ -90,7 +97,7 @@ pub fn built_in() -> Vec<&'static Component> {
 
 /// Every component as JSON.
 pub fn all_json(registry: &Registry) -> String {
-    json(&built_in().into_iter().chain(registry.components()).collect::<Vec<_>>())
+    json(&built_in().into_iter().chain(registry.components()).collect::<Vec<_>>(), Vec::new())
 }
 
 fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Component>, Failure> {
@@ -108,9 +115,10 @@ fn choose(what: Option<&str>, registry: &Registry) -> Result<Vec<&'static Compon
         return Ok(vec![&DRIVEN]);
     }
     let chosen: Vec<_> = all.iter().copied().filter(|c| c.kind.name() == what || c.name == what).collect();
-    if chosen.is_empty() {
-        let names: Vec<&str> = all.iter().map(|component| component.name).collect();
-        let mut kinds: Vec<&str> = all.iter().map(|component| component.kind.name()).collect();
+    if chosen.is_empty() && presets::chosen(Some(what)).is_empty() {
+        let names: Vec<&str> = all.iter().map(|component| component.name).chain(presets::names()).collect();
+        let kinds = all.iter().map(|component| component.kind.name());
+        let mut kinds: Vec<&str> = kinds.chain([presets::KIND]).collect();
         let mut known = BTreeSet::new();
         kinds.retain(|kind| known.insert(*kind));
         let near = suggestion(what, kinds.iter().chain(&names).copied());
@@ -175,6 +183,8 @@ fn sentence(text: &str) -> String {
 struct Report {
     schema_version: u32,
     components: Vec<Described>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    presets: Vec<presets::Described>,
 }
 
 #[derive(Serialize)]
@@ -199,7 +209,7 @@ struct DescribedParameter {
     source: &'static str,
 }
 
-fn json(components: &[&Component]) -> String {
+fn json(components: &[&Component], presets: Vec<presets::Described>) -> String {
     let components = components.iter().map(|component| Described {
         kind: component.kind.name(),
         name: component.name,
@@ -209,7 +219,7 @@ fn json(components: &[&Component]) -> String {
         parameters: component.parameters.iter().map(described).collect(),
         known_to_be_off: biases(component),
     });
-    pretty(&Report { schema_version: SCHEMA_VERSION, components: components.collect() })
+    pretty(&Report { schema_version: SCHEMA_VERSION, components: components.collect(), presets })
 }
 
 fn described(parameter: &Parameter) -> DescribedParameter {

@@ -333,8 +333,8 @@ Examples:
   qdelay list --json
   qdelay list --header > qdelay_component.h")]
 pub struct List {
-    /// Kind (qdisc, pacer, transport, link, channel, scheduler, partition, rlc, pdcp), name of a component, or shared object
-    /// with one, such as ./my.so [default: all]
+    /// Kind (qdisc, pacer, transport, link, loss, jitter, channel, scheduler, partition, rlc, pdcp, preset), name of a component or a
+    /// preset, or shared object with a component, such as ./my.so [default: all]
     pub what: Option<String>,
     /// Print qdelay_component.h, the header for components in C
     #[arg(long, conflicts_with_all = ["what", "json"])]
