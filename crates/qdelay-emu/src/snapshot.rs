@@ -61,6 +61,9 @@ pub struct LinkSettings {
     pub down: DirectionSettings,
     /// Settings of the direction from inside to outside.
     pub up: DirectionSettings,
+    /// Preset that the settings began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
 }
 
 /// Sample of the packets that came from one port.

@@ -140,6 +140,7 @@ impl Config {
         LinkSettings {
             down: settings::of_direction(down.keys(), &self.plan.down),
             up: settings::of_direction(up.keys(), &self.plan.up),
+            preset: None,
         }
     }
     /// Summary of the configuration in one line.

@@ -19,6 +19,7 @@ mod losses;
 mod parts;
 mod pdcp;
 mod pdu_sets;
+mod presets;
 mod rank;
 mod results_docs;
 mod scenario;

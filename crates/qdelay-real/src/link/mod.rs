@@ -361,7 +361,7 @@ impl Link {
     /// Description of the links around a command, the nearest last.
     fn stack(&self, outer: Option<&OsStr>) -> String {
         let mut stack = outer.map(|outer| outer.to_string_lossy().into_owned() + " > ").unwrap_or_default();
-        let LinkSettings { down, up } = &self.settings;
+        let LinkSettings { down, up, .. } = &self.settings;
         let _ = write!(stack, "down {} {}", down.link, down.qdisc);
         if up.link != "infinite" {
             let _ = write!(stack, ", up {} {}", up.link, up.qdisc);

@@ -174,7 +174,7 @@ fn settings(case: &Case) -> LinkSettings {
         ),
         None => setting("infinite".to_string(), "taildrop".to_string(), "uplink_", up, uplink_jitter),
     };
-    LinkSettings { down: setting(link, qdisc, "", down, jitter), up }
+    LinkSettings { down: setting(link, qdisc, "", down, jitter), up, preset: None }
 }
 
 /// Link and discipline of a cell for display: technology and bearer.

@@ -36,9 +36,7 @@ pub fn of(preset: &'static Preset) -> Result<Vec<Fitted>, String> {
     let mut keys = LinkKeys::default();
     keys.apply(preset.name, preset, &Registry::new()).map_err(|error| error.to_string())?;
     let plan = keys.plan(1, &Library::new(), &Registry::new()).map_err(|error| error.to_string())?;
-    let [down, up] =
-        [keys.down.keys().link.text(), keys.up.keys().link.text()].map(|text| Capacity::of(text));
-    let (down, up) = (down?, up?);
+    let (down, up) = (Capacity::of(keys.down.keys().link.text())?, Capacity::of(keys.up.keys().link.text())?);
     let trips = preset.figures.iter().any(|figure| matches!(figure.quantity, Quantity::Time(_)));
     let trips = if trips { round_trips(&plan, &down, &up) } else { Vec::new() };
     let found = |figure: &Figure| match (figure.of, figure.quantity) {
@@ -118,18 +116,19 @@ fn round_trips(plan: &Plan, down: &Capacity, up: &Capacity) -> Vec<Span> {
     let mut curves = [&plan.down, &plan.up].map(|direction| direction.curve.clone());
     let constant = [plan.down.delay, plan.up.delay];
     let mut delay = |direction: usize, at: u64| {
-        let moving = curves[direction].as_mut().map_or(Span::ZERO, |curve| curve.at((Time::ZERO + Span::from_millis(at))));
+        let moving = curves[direction]
+            .as_mut()
+            .map_or(Span::ZERO, |curve| curve.at(Time::ZERO + Span::from_millis(at)));
         constant[direction] + moving
     };
     let mut trips: Vec<Span> = (0..300_000)
         .map(|start| {
             let sent = next(up.as_ref(), start);
-            let turned = (Time::ZERO + Span::from_millis(sent)) + delay(1, sent);
+            let turned = Span::from_millis(sent) + delay(1, sent);
             // Opportunities are in milliseconds: a packet waits for the next one.
-            let arrived = turned.as_nanos().div_ceil(1_000_000);
-            let left = next(down.as_ref(), arrived);
-            let waited = if down.is_some() { (Time::ZERO + Span::from_millis(left)) } else { turned };
-            waited + delay(0, left) - (Time::ZERO + Span::from_millis(start))
+            let left = next(down.as_ref(), turned.as_nanos().div_ceil(1_000_000));
+            let waited = if down.is_some() { Span::from_millis(left) } else { turned };
+            waited + delay(0, left) - Span::from_millis(start)
         })
         .collect();
     trips.sort_unstable();

@@ -99,8 +99,8 @@ impl Quantity {
 pub struct Source {
     /// Citation, with the year.
     pub name: &'static str,
-    /// Recording in the folder of traces and its format, where the figures were computed from one.
-    pub recording: Option<(&'static str, Option<&'static str>)>,
+    /// Recording in the folder of traces, where the figures were computed from one.
+    pub recording: Option<&'static str>,
 }
 
 /// The preset of this name.

@@ -12,8 +12,8 @@ const fn figure(of: Of, quantity: Quantity, published: f64, source: &'static Sou
     Figure { of, quantity, published, source }
 }
 
-const fn recording(name: &'static str, file: &'static str, format: Option<&'static str>) -> Source {
-    Source { name, recording: Some((file, format)) }
+const fn recording(name: &'static str, file: &'static str) -> Source {
+    Source { name, recording: Some(file) }
 }
 
 const fn published(name: &'static str) -> Source {
@@ -21,38 +21,36 @@ const fn published(name: &'static str) -> Source {
 }
 
 static WEBPAGETEST: Source = published("WebPageTest, connectivity.ini.sample at a7cf6a77");
-static FIREFOX: Source = published("Firefox, throttling profiles of the network monitor, documentation of 2026");
+static FIREFOX: Source =
+    published("Firefox, throttling profiles of the network monitor, documentation of 2026");
 static CELLSMART: Source = published("Cellsmart, global survey of March to May 2022");
 static TIMES_SQUARE_3G: Source = recording(
     "a 3G downlink at Times Square (C2TCP, JSAC 2019): downlink-3g-no-cross-times-1",
     "nyc-2018/downlink-3g-no-cross-times-1",
-    None,
 );
 static TIMES_SQUARE_LTE: Source = recording(
     "an LTE downlink at Times Square (Orca, SIGCOMM 2020): trace-3208852-timessquare",
     "nyc-2019/trace-3208852-timessquare",
-    None,
 );
 static VERIZON_UP: Source =
-    recording("mahimahi, Verizon-LTE-short.up (2015)", "mahimahi/Verizon-LTE-short.up", None);
-static ATT_DOWN: Source =
-    recording("mahimahi, ATT-LTE-driving.down (2013)", "mahimahi/ATT-LTE-driving.down", None);
-static ATT_UP: Source = recording("mahimahi, ATT-LTE-driving.up (2013)", "mahimahi/ATT-LTE-driving.up", None);
+    recording("mahimahi, Verizon-LTE-short.up (2015)", "mahimahi/Verizon-LTE-short.up");
+static ATT_DOWN: Source = recording("mahimahi, ATT-LTE-driving.down (2013)", "mahimahi/ATT-LTE-driving.down");
+static ATT_UP: Source = recording("mahimahi, ATT-LTE-driving.up (2013)", "mahimahi/ATT-LTE-driving.up");
 static SUBWAY_DOWN: Source = recording(
     "a 4G downlink in New York's subway (C2TCP, JSAC 2019): downlink-4g-with-cross-subway",
     "nyc-2018/downlink-4g-with-cross-subway.pps",
-    None,
 );
 static SUBWAY_UP: Source = recording(
     "a 3G uplink in New York's subway (C2TCP, JSAC 2019): uplink-3g-no-cross-subway",
     "nyc-2018/uplink-3g-no-cross-subway.pps",
-    None,
 );
-static CORK_5G: Source =
-    published("a drive through Cork with 5G (Raca et al., MMSys 2020): B_2019.12.16_14.23.32, seconds without a row as before");
+static CORK_5G: Source = published(
+    "a drive through Cork with 5G (Raca et al., MMSys 2020): B_2019.12.16_14.23.32, seconds without a row as before",
+);
 static CORK_PINGS: Source = published("932 pings of five recordings of Raca et al., MMSys 2020");
-static NORWAY_TRAINS: Source =
-    published("four trips by train between Oslo and Vestby with HSDPA (Riiser et al., MMSys 2013), as in Pensieve's repository at a49b2ac1");
+static NORWAY_TRAINS: Source = published(
+    "four trips by train between Oslo and Vestby with HSDPA (Riiser et al., MMSys 2013), as in Pensieve's repository at a49b2ac1",
+);
 static WIFISEER: Source = published("Sui et al., MobiSys 2016: Wi-Fi of a campus, 47,000 devices");
 static MICHEL: Source = published("Michel et al., IMC 2022: round trips to European anchors, early 2022");
 static PROMOTED: Source = published("Michel et al., IMC 2022: promoted rate, 100 to 200 Mbit/s");
@@ -211,7 +209,7 @@ pub static PRESETS: &[Preset] = &[
             ("up", "starlink:20mbit:ramp=2"),
             ("qdisc", "headdrop:limit=4000"),
             ("up-qdisc", "headdrop:limit=1500"),
-            ("down-delay", "steps:0s@21ms+15s@26ms+30s@23ms+45s@28ms:repeat=60s"),
+            ("down-delay", "steps:0s@25ms+15s@35ms+30s@15ms+45s@45ms:repeat=60s"),
             ("up-delay", "25ms"),
             ("down-loss", "steps:0s@2%+100ms@0%+14900ms@2%:repeat=15s"),
         ],
@@ -223,7 +221,8 @@ pub static PRESETS: &[Preset] = &[
         ],
         assumed: &[
             "20 Mbit/s of the uplink",
-            "delays of the four paths of a minute, and 2% of loss for 100 ms before and after a reset",
+            "round trips between the quartiles: four paths in a minute, the longest of 70 ms",
+            "2% of loss for 100 ms before and after a reset",
             "the sources of resets, ramp and queues are in docs/starlink.md",
         ],
     },
@@ -231,8 +230,8 @@ pub static PRESETS: &[Preset] = &[
         name: "dsl",
         about: "DSL (ADSL) at home",
         values: &[
-            ("down", "1500kbit"),
-            ("up", "384kbit"),
+            ("down", "line:1500kbit"),
+            ("up", "line:384kbit"),
             ("qdisc", "taildrop:limit=100"),
             ("up-qdisc", "taildrop:limit=25"),
             ("delay", "25ms"),
@@ -269,7 +268,11 @@ pub static PRESETS: &[Preset] = &[
             figure(RoundTrip, Time(90), 20.0, &WIFISEER),
             figure(RoundTrip, Time(99), 250.0, &WIFISEER),
         ],
-        assumed: &["variation of the rate: 0.3", "queues: 1000 packets each", "no loss: the radio link repeats what it loses"],
+        assumed: &[
+            "variation of the rate: 0.3",
+            "queues: 1000 packets each",
+            "no loss: the radio link repeats what it loses",
+        ],
     },
     Preset {
         name: "train",

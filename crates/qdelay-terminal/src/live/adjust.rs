@@ -5,7 +5,7 @@ use qdelay_core::component::Registry;
 use qdelay_emu::control::{Change, Changed, Control};
 use qdelay_emu::snapshot::LinkSettings;
 use qdelay_path::stack::Adjustment;
-use qdelay_study::link_keys::LinkKeys;
+use qdelay_study::link_keys::{LinkKeys, PRESET};
 use qdelay_study::traces::Library;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -128,7 +128,9 @@ impl Adjuster {
             return Err("nothing to set; expected words such as down=2mbit loss=3%".to_string());
         }
         let (mut keys, mut cuts) = (LinkKeys::default(), Vec::new());
-        for (key, value) in words {
+        // A preset sets every key, wherever it stands; the others change its values.
+        let (presets, others): (Vec<_>, Vec<_>) = words.iter().partition(|(key, _)| key == PRESET);
+        for (key, value) in presets.into_iter().chain(others) {
             match cut_key(key) {
                 Some(directions) => cuts.push((directions, cut(key, value)?)),
                 None => keys.set(key, key, value, &self.registry).map_err(line)?,

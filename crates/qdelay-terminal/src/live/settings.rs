@@ -12,6 +12,7 @@ pub fn of_plan(keys: &LinkKeys, plan: &Plan) -> LinkSettings {
     LinkSettings {
         down: of_direction(keys.down.keys(), &plan.down),
         up: of_direction(keys.up.keys(), &plan.up),
+        preset: keys.preset.map(str::to_string),
     }
 }
 
@@ -26,6 +27,9 @@ pub fn of_direction(keys: DirectionKeys<'_>, direction: &Direction) -> Direction
 pub fn change(settings: &mut LinkSettings, keys: &LinkKeys, adjustment: &Adjustment) {
     change_direction(&mut settings.down, keys.down.keys(), &adjustment.down);
     change_direction(&mut settings.up, keys.up.keys(), &adjustment.up);
+    if let Some(preset) = keys.preset {
+        settings.preset = Some(preset.to_string());
+    }
 }
 
 fn change_direction(

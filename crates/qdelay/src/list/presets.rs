@@ -23,52 +23,72 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }
 
-/// The presets with values, figures and sources.
+/// The presets: a line for each of several, or values, figures and sources of one.
 ///
 /// # Errors
 /// A preset that cannot be built: a fault of its table.
 pub fn text(presets: &[&'static Preset]) -> Result<String, Failure> {
-    let mut text = String::new();
-    for preset in presets {
-        let Preset { name, about, values, assumed, .. } = preset;
+    if let [preset] = presets {
+        return one(preset);
+    }
+    let mut text = String::from(
+        "Presets for 'qdelay link --preset NAME', 'qdelay proxy --preset NAME' and 'qdelay set SOCKET preset=NAME'.\n\n",
+    );
+    let rows = presets.iter().map(|preset| vec![preset.name.to_string(), preset.about.to_string()]).collect();
+    text += &text_table::table(&[Column::left("preset"), Column::wrapped("network")], rows);
+    text += "\n\nLinks, delays, queues, published figures and sources: qdelay list NAME, such as qdelay list subway.\n";
+    Ok(text)
+}
+
+fn one(preset: &'static Preset) -> Result<String, Failure> {
+    let Preset { name, about, values, assumed, .. } = preset;
+    let mut text = format!(
+        "{KIND} {name}: {about}\n\n  qdelay link --preset {name} -- COMMAND\n\nThe same as options:\n\n"
+    );
+    for (option, value) in *values {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n{KIND} {name}: {about}\n\n  qdelay link --preset {name} -- COMMAND\n\nits values:");
-        for (option, value) in *values {
-            let _ = writeln!(text, "  --{option} {value}");
-        }
-        text.push('\n');
-        let (left, right, wrapped) = (Column::left, Column::right, Column::wrapped);
-        let columns = [
-            left("of"),
-            left("quantity"),
-            right("published"),
-            right("preset"),
-            right("error"),
-            wrapped("source"),
-        ];
-        text += &text_table::table(&columns, fitted(preset)?.iter().map(row).collect());
-        let assumed = assumed.iter().map(|what| vec![(*what).to_string()]).collect();
-        let _ = write!(text, "\n{}", text_table::table(&[wrapped("assumed")], assumed));
+        let _ = writeln!(text, "  --{option} {value}");
+    }
+    text += "\nPublished figures, and those of the preset:\n\n";
+    let fitted = fitted(preset)?;
+    let sources = sources(&fitted);
+    let (left, right) = (Column::left, Column::right);
+    let columns =
+        [left("of"), left("quantity"), right("published"), right("preset"), right("error"), right("source")];
+    text += &text_table::table(&columns, fitted.iter().map(|fitted| row(fitted, &sources)).collect());
+    text += "\n\n";
+    for (number, source) in (1..).zip(&sources) {
+        let _ = writeln!(text, "  {number}  {source}");
+    }
+    text += "\nAssumed:\n\n";
+    for what in *assumed {
+        let _ = writeln!(text, "  {what}");
     }
     Ok(text)
+}
+
+/// Sources of the figures, each once.
+fn sources(fitted: &[Fitted]) -> Vec<&'static str> {
+    let mut sources: Vec<&'static str> = Vec::new();
+    for Fitted { figure, .. } in fitted {
+        if !sources.contains(&figure.source.name) {
+            sources.push(figure.source.name);
+        }
+    }
+    sources
 }
 
 fn fitted(preset: &'static Preset) -> Result<Vec<Fitted>, Failure> {
     fit::of(preset).map_err(|error| Failure::input(format!("preset '{}'", preset.name), error))
 }
 
-/// Row of a table in text: published value and that of the preset.
-pub fn row(fitted: &Fitted) -> Vec<String> {
+/// Row of the table: published value, that of the preset, and the number of the source.
+fn row(fitted: &Fitted, sources: &[&str]) -> Vec<String> {
     let figure = fitted.figure;
     let error = fitted.error().map_or_else(|| "-".to_string(), |error| format!("{:+.0}%", 100.0 * error));
-    vec![
-        figure.of.name().to_string(),
-        figure.quantity.name(),
-        number(figure.published),
-        number(fitted.found),
-        error,
-        figure.source.name.to_string(),
-    ]
+    let source = sources.iter().position(|name| *name == figure.source.name).unwrap_or(0) + 1;
+    let [published, found] = [figure.published, fitted.found].map(number);
+    vec![figure.of.name().to_string(), figure.quantity.name(), published, found, error, source.to_string()]
 }
 
 /// Three digits, at most two of them behind the point, or three below 1.
@@ -76,7 +96,7 @@ fn number(value: f64) -> String {
     match value {
         _ if value >= 100.0 => format!("{value:.0}"),
         _ if value >= 10.0 => format!("{value:.1}"),
-        _ if value >= 1.0 => format!("{value:.2}"),
+        _ if value >= 1.0 || value == 0.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
 }

@@ -117,8 +117,9 @@ impl Nat {
         let of_table = (name, index);
         let mut table = Table::new(of_table, addresses.block, &guarded);
         for _ in 0..PAUSES {
-            // An existing table may belong to a link that was killed a moment ago, and disappears soon.
-            if !matches!(table, Err(TableError::Exists)) {
+            // An existing table may belong to a link that was killed a moment ago, and disappears soon. The kernel answers EPERM instead
+            // of EEXIST while another socket owns it.
+            if !matches!(table, Err(TableError::Exists | TableError::NotPermitted)) {
                 break;
             }
             let _ = poll(&mut [], Some(&PAUSE));
