@@ -78,6 +78,8 @@ pub mod relay;
 pub mod resets;
 #[cfg(target_os = "linux")]
 pub mod snapshot;
+#[cfg(target_os = "linux")]
+pub mod run_delay;
 pub mod stall;
 #[cfg(target_os = "linux")]
 pub mod wait;

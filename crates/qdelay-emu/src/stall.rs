@@ -10,8 +10,10 @@
 //! stamp of its device ([`Device::next_stamp`](crate::device::Device::next_stamp)) is never unseen, because the time stamp is
 //! its arrival time.
 //!
+//! A sleep that a packet ends is compared with the time at which the kernel made the thread ready ([`crate::run_delay`]).
+//!
 //! Not detectable: a stall that begins and ends within a sleep, hence at most [`Waiter::LONGEST`](crate::wait::Waiter::LONGEST)
-//! long, and the time that the kernel takes to wake the loop for a packet.
+//! long, and the time that a processor takes to leave its idle state, or that a virtual machine has no processor, while a packet arrives.
 
 use crate::device::Port;
 use qdelay_core::{Span, Time};

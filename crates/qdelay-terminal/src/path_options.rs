@@ -121,3 +121,33 @@ impl PathOptions {
         Ok(keys)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qdelay_config::Settings;
+    use qdelay_study::link_keys::{Down, Up};
+    use qdelay_study::presets::PRESETS;
+
+    #[test]
+    fn help_has_the_defaults_and_the_presets() {
+        let command = PathOptions::augment_args(clap::Command::new("qdelay"));
+        let help = |option: &str| {
+            let argument = command.get_arguments().find(|argument| argument.get_id() == option).unwrap();
+            argument.get_help().unwrap().to_string()
+        };
+        let (down, up) = (Down::defaults(), Up::defaults());
+        for (option, default) in [
+            ("down", down.link.default_text()),
+            ("up", up.link.default_text()),
+            ("qdisc", down.qdisc.default_text()),
+            ("up_qdisc", up.qdisc.default_text()),
+            ("reorder_delay", down.reorder_delay.default_text()),
+        ] {
+            assert!(help(option).ends_with(&format!("[default: {default}]")), "{option}: {}", help(option));
+        }
+        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        let (last, others) = names.split_last().unwrap();
+        assert!(help("preset").contains(&format!("{} or {last}", others.join(", "))), "{}", help("preset"));
+    }
+}

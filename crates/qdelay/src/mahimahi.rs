@@ -362,10 +362,13 @@ mod tests {
     #[test]
     fn the_uplink_comes_first() {
         let Translated { options, logs } = translated(Name::Link, "a.up|b.down");
-        assert_eq!((options.path.up.as_str(), options.path.down.as_str()), ("a.up", "b.down"));
         assert_eq!(
-            (options.path.qdisc.as_str(), options.path.up_qdisc.as_str()),
-            ("taildrop:limit=10000000", "taildrop:limit=10000000")
+            (options.path.up.as_deref(), options.path.down.as_deref()),
+            (Some("a.up"), Some("b.down"))
+        );
+        assert_eq!(
+            (options.path.qdisc.as_deref(), options.path.up_qdisc.as_deref()),
+            (Some("taildrop:limit=10000000"), Some("taildrop:limit=10000000"))
         );
         assert!(
             !options.path.no_repeat
@@ -381,8 +384,11 @@ mod tests {
                      --downlink-queue|pie|--downlink-queue-args=packets=50, qdelay_ref=20, max_burst=75|--|iperf3|--once";
         let Translated { options, logs, .. } = translated(Name::Link, words);
         assert_eq!(logs, [Some("d.log".into()), Some("u.log".into())]);
-        assert_eq!(options.path.up_qdisc, "taildrop:limit=100");
-        assert_eq!(options.path.qdisc, "pie:variant=mahimahi:target=20ms:max_burst=75ms:limit=50");
+        assert_eq!(options.path.up_qdisc.as_deref(), Some("taildrop:limit=100"));
+        assert_eq!(
+            options.path.qdisc.as_deref(),
+            Some("pie:variant=mahimahi:target=20ms:max_burst=75ms:limit=50")
+        );
         assert!(options.path.no_repeat);
         assert_eq!(options.command, ["iperf3", "--once"]);
     }
