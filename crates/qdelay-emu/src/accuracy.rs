@@ -5,7 +5,7 @@
 //!
 //! A packet's delay error is the lateness of its release plus the time that the packet waited unread. The bound is the 99.9th
 //! percentile of the lateness of releases, because the verdict allows one packet in a thousand to be late; if more than one
-//! packet in a thousand may have waited unread, the bound is also at least the longest stall.
+//! packet in a thousand may have waited unread, or was written in a stall, the longest stall is added to it.
 //!
 //! The path's own event times decide which packets a queue drops and when they leave it. A late release changes none of
 //! these decisions. A packet that waited unread, and that its device did not time-stamp, reaches its queue later than it
@@ -128,8 +128,8 @@ impl Accuracy {
     pub fn from_facts(facts: &AuditFacts) -> Accuracy {
         let late = Span::from_nanos((facts.lateness.p999 * 1e6).round() as u64);
         let stalls = &facts.stalls;
-        let bound = match crate::audit::is_too_many(stalls.unseen, stalls.read) {
-            true => late.max(stalls.longest_gap),
+        let bound = match crate::audit::is_too_many(stalls.unknown(), stalls.read) {
+            true => late + stalls.longest_gap.max(stalls.longest_wait),
             false => late,
         };
         let grade = match bound {
@@ -175,7 +175,7 @@ impl AuditFacts {
 pub fn advice(facts: &AuditFacts) -> Vec<String> {
     let stalls = &facts.stalls;
     let is_late = crate::audit::is_too_many(facts.late, facts.lateness.count);
-    let is_unread = crate::audit::is_too_many(stalls.unseen, stalls.read);
+    let is_unread = crate::audit::is_too_many(stalls.unknown(), stalls.read);
     if !is_late && !is_unread && Accuracy::from_facts(facts).bound <= GOOD {
         return Vec::new();
     }
@@ -282,6 +282,7 @@ mod tests {
     fn stall_sets_the_bound_if_too_many_packets_were_read_late() {
         let stalled = |reads: u64| {
             let mut audit = run(&[(1000, 20)]);
+            audit.clock_read(us(20));
             (0..reads).for_each(|_| audit.stalls.read(Port::Inside, false));
             audit.clock_read(us(800_000));
             audit.stalls.read(Port::Inside, false);

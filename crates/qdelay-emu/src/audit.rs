@@ -62,6 +62,8 @@ pub struct Audit {
     /// not report it.
     pub steal: Option<Span>,
     begin: Begin,
+    /// Packets written since the loop last read its clock.
+    written: u64,
     /// Kernel drops at the devices when they were last queried.
     drops_before: u64,
 }
@@ -149,6 +151,7 @@ impl Audit {
             cpu: Span::ZERO,
             steal: None,
             begin: Begin { time: now, kernel_drops, cpu: process_cpu(), steal: steal() },
+            written: 0,
             drops_before: kernel_drops,
         }
     }
@@ -156,7 +159,12 @@ impl Audit {
     /// Records a clock reading of the loop; see [`Stalls::clock_read`].
     #[inline]
     pub fn clock_read(&mut self, now: Time) -> Span {
-        self.stalls.clock_read(now, self.limits)
+        let written = std::mem::take(&mut self.written);
+        let stall = self.stalls.clock_read(now, self.limits);
+        if !stall.is_zero() {
+            self.stalls.held += written;
+        }
+        stall
     }
 
     /// Records the total of `kernel_drops` that the devices report after a stall.
@@ -172,6 +180,7 @@ impl Audit {
         self.lateness.record(lateness);
         self.lateness_buckets[port.index()].record(&LATENESS_BOUNDS_NANOS, lateness);
         self.late += u64::from(lateness > self.limits[port.index()]);
+        self.written += 1;
     }
 
     /// Updates the figures that are differences between the start and `now`; repeated calls are allowed.
@@ -201,11 +210,12 @@ impl Audit {
                 self.lateness.summary().max,
             ));
         }
-        let Stalls { read, unseen, .. } = self.stalls;
-        if is_too_many(unseen, read) {
+        let Stalls { read, .. } = self.stalls;
+        let unknown = self.stalls.unknown();
+        if is_too_many(unknown, read) {
             reasons.push(format!(
-                "{unseen} of {read} packets ({:.2}%) may have waited unread for more than {}: {}",
-                unseen as f64 * 100.0 / read as f64,
+                "{unknown} of {read} packets ({:.2}%) may have waited unread, or been written late, for more than {}: {}",
+                unknown as f64 * 100.0 / read.max(1) as f64,
                 limits(self.limits),
                 describe_stalls(&self.stalls),
             ));
@@ -323,6 +333,7 @@ mod tests {
     fn one_in_a_thousand_may_have_waited_unread() {
         let run = |reads: u64| {
             let mut audit = audit(10, 0);
+            audit.written = 0;
             (0..reads).for_each(|_| audit.stalls.read(Port::Inside, false));
             assert_eq!(audit.clock_read(us(800_000)), Span::from_millis(800));
             audit.stalls.read(Port::Inside, false);
@@ -335,10 +346,30 @@ mod tests {
         assert_eq!(
             verdict.reasons,
             [
-                "1 of 999 packets (0.10%) may have waited unread for more than 100us (down) or 200us (up): the emulator \
+                "1 of 999 packets (0.10%) may have waited unread, or been written late, for more than 100us (down) or 200us (up): the emulator \
               stalled once, for 800.000 ms in total; the longest stall lasted 800.000 ms, from 0.000 s"
             ]
         );
+    }
+
+    #[test]
+    fn packets_written_in_a_stall_may_have_left_late() {
+        let run = |before: u64| {
+            let mut audit = audit(0, 0);
+            let mut write = |audit: &mut Audit, count| {
+                (0..count).for_each(|_| audit.released(us(1000), Port::Inside, us(1000)));
+                (0..count).for_each(|_| audit.stalls.read(Port::Outside, false));
+            };
+            write(&mut audit, before);
+            audit.clock_read(us(0));
+            write(&mut audit, 1);
+            assert_eq!(audit.clock_read(us(3000)), Span::from_millis(3));
+            write(&mut audit, 10);
+            assert_eq!(audit.clock_read(us(3050)), Span::ZERO);
+            (audit.stalls.held, audit.facts().accuracy().bound)
+        };
+        assert_eq!(run(988), (1, Span::from_millis(3)), "the lateness of that one packet is not known");
+        assert_eq!(run(989), (1, Span::ZERO), "one in a thousand");
     }
 
     #[test]

@@ -339,6 +339,9 @@ pub struct StallFigures {
     pub packets_read: u64,
     /// Packets among those read that may have waited unread for longer than the limit.
     pub packets_unseen: u64,
+    /// Packets that were written while the emulator stalled, and may have left late by the length of the stall.
+    #[serde(default)]
+    pub packets_held: u64,
     /// Packets among those read that had an implausible kernel time stamp.
     pub stamps_doubted: u64,
     /// Drops that the devices reported after intervals of 5 ms or more, and had not reported at the previous query.
@@ -368,6 +371,7 @@ impl From<&Stalls> for StallFigures {
             longest_gap_ms: round(stalls.longest_gap.as_millis_f64()),
             packets_read: stalls.read,
             packets_unseen: stalls.unseen,
+            packets_held: stalls.held,
             stamps_doubted: stalls.doubted,
             dropped: stalls.dropped,
             longest: stalls.worst().iter().map(interval).collect(),

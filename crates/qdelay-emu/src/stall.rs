@@ -45,6 +45,8 @@ pub struct Stalls {
     pub read: u64,
     /// Packets among those read that may have waited unread for longer than the lateness limit of their destination.
     pub unseen: u64,
+    /// Packets written since the clock reading before a stall: they may have left late by its length.
+    pub held: u64,
     /// Packets among those read that had an implausible time stamp, because the wall clock was set.
     pub doubted: u64,
     /// Drops that the devices reported after stalls of at least [`QUERY_DROPS_AFTER`], and had not reported at the previous
@@ -53,14 +55,23 @@ pub struct Stalls {
     worst: [Stall; LONGEST_KEPT],
     /// Latest time at which the loop has to read its clock again.
     expected: Time,
+    /// Longest time for which a packet may have waited unread, over all stalls until its device was found empty.
+    pub longest_wait: Span,
     /// True if the device has not been found empty since a stall, by port.
     behind: [bool; 2],
+    /// Beginning of the first of these stalls, by port.
+    since: [Time; 2],
 }
 
 impl Stalls {
     /// Starts a run at `now`.
     pub fn begin(now: Time) -> Stalls {
         Stalls { expected: now, ..Stalls::default() }
+    }
+
+    /// Packets of which a stall may have made the delay wrong.
+    pub fn unknown(&self) -> u64 {
+        self.unseen + self.held
     }
 
     /// The longest stalls in descending order; at most [`LONGEST_KEPT`].
@@ -89,9 +100,7 @@ impl Stalls {
         self.expected = now;
         self.count += 1;
         self.total += length;
-        for port in Port::ALL {
-            self.behind[port.index()] |= length > limits[port.other().index()];
-        }
+        self.fall_behind(stall.begin, length, limits);
         let place = self.worst.iter().position(|kept| kept.length < length);
         if let Some(rest) = place.and_then(|place| self.worst.get_mut(place..)) {
             rest.rotate_right(1);
@@ -102,10 +111,18 @@ impl Stalls {
     /// Records that the caller was busy with other work until `now`, before the loop began: this is not a stall, but packets that
     /// arrived meanwhile may have waited.
     pub fn excuse(&mut self, now: Time, limits: [Span; 2]) {
-        let away = now.since(self.expected);
+        let (begin, away) = (self.expected, now.since(self.expected));
         self.expected = now;
+        self.fall_behind(begin, away, limits);
+    }
+
+    /// Records that packets of the devices may wait since `begin`.
+    fn fall_behind(&mut self, begin: Time, length: Span, limits: [Span; 2]) {
         for port in Port::ALL {
-            self.behind[port.index()] |= away > limits[port.other().index()];
+            if length > limits[port.other().index()] && !self.behind[port.index()] {
+                self.behind[port.index()] = true;
+                self.since[port.index()] = begin;
+            }
         }
     }
 
@@ -127,6 +144,9 @@ impl Stalls {
         self.read += 1;
         let is_unseen = self.behind[port.index()];
         self.unseen += u64::from(is_unseen);
+        if is_unseen {
+            self.longest_wait = self.longest_wait.max(self.expected.since(self.since[port.index()]));
+        }
         self.doubted += u64::from(is_doubted);
     }
 
@@ -196,11 +216,17 @@ mod tests {
         }
         assert_eq!((stalls.read, stalls.unseen), (5, 2));
         stalls.read_stamped();
+        // Another stall before the device was empty: the packet may have waited through both.
+        assert_eq!((clock_read(&mut stalls, 700), stalls.longest_wait), (500, Span::from_micros(200)));
+        stalls.read(Port::Outside, false);
+        assert_eq!(stalls.longest_wait, Span::from_micros(700));
+        (stalls.unseen, stalls.read) = (2, 6);
         stalls.empty(Port::Outside);
+        stalls.empty(Port::Inside);
         assert!(!stalls.is_behind());
         stalls.read(Port::Outside, true);
         assert_eq!((stalls.read, stalls.unseen, stalls.doubted), (7, 2, 1));
-        clock_read(&mut stalls, 501);
+        clock_read(&mut stalls, 1001);
         stalls.read(Port::Inside, false);
         assert_eq!(stalls.unseen, 3);
     }

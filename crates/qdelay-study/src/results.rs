@@ -312,6 +312,9 @@ pub struct Stalls {
     pub packets_read: u64,
     /// Packets read that may have waited unread for longer than the limit.
     pub packets_unseen: u64,
+    /// Packets that were written while the emulator stalled, and may have left late.
+    #[serde(default)]
+    pub packets_held: u64,
     /// Packets that the devices reported as dropped after an interval of at least 5 ms, counted only for such intervals.
     pub dropped: u64,
     /// The longest intervals, at most eight, longest first.

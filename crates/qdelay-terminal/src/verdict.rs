@@ -15,10 +15,10 @@ pub fn lines(facts: &AuditFacts, more: &str, advice: &[String]) -> String {
         true => format!("{STRICT} met: on time, and every packet is accounted for"),
         false => format!("{STRICT} not met: {}", verdict.reasons.join("; ")),
     };
-    let Stalls { read, unseen, longest_gap, .. } = facts.stalls;
-    let unread = match unseen {
+    let Stalls { read, longest_gap, .. } = facts.stalls;
+    let unread = match facts.stalls.unknown() {
         0 => String::new(),
-        unseen => format!(", {unseen} of {read} packets perhaps read late"),
+        unknown => format!(", {unknown} of {read} packets perhaps read or written late"),
     };
     let accuracy = facts.accuracy().describe(facts);
     // The advice has a line of its own, or none.

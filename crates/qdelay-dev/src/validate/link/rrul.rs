@@ -91,9 +91,9 @@ impl Attempt {
     /// Bound of the error of all but one delay in a thousand, as in `qdelay_emu::accuracy`.
     fn holds_to_ms(&self) -> f64 {
         let stalls = &self.audit.stalls;
-        let is_unseen = stalls.packets_unseen.saturating_mul(UNSEEN) > stalls.packets_read;
+        let unknown = stalls.packets_unseen + stalls.packets_held;
         let late = self.audit.lateness_ms.p999;
-        if is_unseen { late.max(stalls.longest_gap_ms) } else { late }
+        if unknown.saturating_mul(UNSEEN) > stalls.packets_read { late + stalls.longest_gap_ms } else { late }
     }
 }
 
