@@ -77,9 +77,9 @@ pub mod pool;
 pub mod relay;
 pub mod resets;
 #[cfg(target_os = "linux")]
-pub mod snapshot;
-#[cfg(target_os = "linux")]
 pub mod run_delay;
+#[cfg(target_os = "linux")]
+pub mod snapshot;
 pub mod stall;
 #[cfg(target_os = "linux")]
 pub mod wait;

@@ -573,7 +573,15 @@ fn contradictions(
 /// Converts stall figures to the type of results. The devices of a case have no time stamps, so none can be implausible.
 fn stalls(figures: StallFigures) -> Stalls {
     let StallFigures {
-        count, total_ms, longest_gap_ms, packets_read, packets_unseen, packets_held, dropped, longest, ..
+        count,
+        total_ms,
+        longest_gap_ms,
+        packets_read,
+        packets_unseen,
+        packets_held,
+        dropped,
+        longest,
+        ..
     } = figures;
     let longest = longest
         .iter()

@@ -5,6 +5,7 @@ use crate::common::command;
 use crate::link_support::{
     LONG, Running, TASK, echo_server, json, link, machine, name, output, run, talking_task,
 };
+use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::netns::Namespace;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -50,11 +51,11 @@ fn behind() {
         ["burst"] => {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
             socket.set_read_timeout(Some(LONG)).unwrap();
-            let start = std::time::Instant::now();
+            let mut clock = RealClock::start();
             (0..21).for_each(|_| assert_eq!(socket.send_to(&[0; 1400], server).unwrap(), 1400));
             let mut buffer = [0; 2000];
-            let mut came = |_| socket.recv(&mut buffer).map(|_| start.elapsed().as_millis()).unwrap();
-            let times: Vec<u128> = (0..21).map(&mut came).collect();
+            let mut came = |_| socket.recv(&mut buffer).map(|_| clock.now().as_nanos() / 1_000_000).unwrap();
+            let times: Vec<u64> = (0..21).map(&mut came).collect();
             println!("\ntook {} {}", times[0], times[20]);
         }
         // For each line of its input, sends it over one connection and says how that went.
