@@ -80,16 +80,32 @@ fn spread_starts(case: &mut Case) -> Vec<f64> {
 /// Prints the progress on the console.
 fn report_progress(now: Time, end: Time) {
     let seconds = |time: Time| time.as_nanos() / 1_000_000_000;
-    // Without a console there is no reader, so an error is ignored.
-    let _ = writeln!(io::stdout(), "{MARK}{} s of {} s", seconds(now), seconds(end));
+    say(&format!("{} s of {} s", seconds(now), seconds(end)));
 }
 
 fn leave(report: &Report) -> io::Result<()> {
+    let packets = fs::read(PACKETS).ok();
+    let packets = packets.as_deref().map(|packets| (job::PACKETS, packets));
+    let report = text(report);
+    let files = [(job::REPORT, report.as_bytes())];
+    leave_files(files.into_iter().chain(packets))
+}
+
+/// Writes these files, by name and contents, as the result of the machine.
+///
+/// # Errors
+/// The result device cannot be written to.
+pub fn leave_files<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> io::Result<()> {
     let mut archive = Writer::default();
-    archive.file(job::REPORT, text(report).as_bytes());
-    if let Ok(packets) = fs::read(PACKETS) {
-        archive.file(job::PACKETS, &packets);
+    for (name, contents) in files {
+        archive.file(name, contents);
     }
     let mut device = fs::OpenOptions::new().write(true).open(RESULT)?;
     device.write_all(&archive.finish())
+}
+
+/// Prints a message on the console, which the host shows as the progress of the machine.
+pub fn say(message: &str) {
+    // Without a console there is no reader, so an error is ignored.
+    let _ = writeln!(io::stdout(), "{MARK}{message}");
 }

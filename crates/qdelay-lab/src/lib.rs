@@ -20,6 +20,7 @@
 //! | `image` | kernel and initial file system, and the cache of them |
 //! | `archive` | the format of the initial file system, and of results |
 //! | `machine` | QEMU |
+//! | `program` | this program as a part of a job |
 //! | `job` | data passed to the machine and back |
 //! | `runner` | runs the cases of a study |
 //! | `guest` | the part that runs in the machine |
@@ -34,6 +35,7 @@ pub mod kernels;
 pub mod machine;
 mod modules;
 mod packages;
+pub mod program;
 mod runner;
 
 pub use runner::{Lab, Wanted};

@@ -1,10 +1,10 @@
 //! Runner of the cases of a study in the laboratory, each in a machine of its own.
 
 use crate::archive::{self, Writer};
-use crate::elf;
 use crate::image::Image;
 use crate::job::{self, Done, Job, Report};
 use crate::machine;
+use crate::program::Program;
 use qdelay_core::Span;
 use qdelay_study::InputError;
 use qdelay_study::engine::{EngineError, Progress, Recorded, Runner};
@@ -21,8 +21,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Arguments of this program that run a job.
 const GUEST: &str = "lab guest";
-/// Folder of this program in the machine.
-const PROGRAM: &str = "job/program";
 /// Time limit of a run in seconds of the host: for the start, and for each second of the scenario.
 const LIMIT_S: (f64, f64) = (300.0, 60.0);
 /// Maximum length of a scenario in bytes: the results of a longer one would fill the machine's memory.
@@ -48,8 +46,7 @@ pub struct Lab<'a> {
     study: &'a Study,
     overrides: &'a Overrides,
     library: &'a Library,
-    /// Archive entries of this program, and of the script that runs it.
-    program: Vec<(String, Vec<u8>)>,
+    program: Program,
     /// Duration of the scenarios that have been run, in ns.
     simulated: AtomicU64,
     /// Progress of the cases.
@@ -83,7 +80,7 @@ impl<'a> Lab<'a> {
             study,
             overrides,
             library,
-            program: program()?,
+            program: Program::running(GUEST)?,
             simulated: AtomicU64::new(0),
             bar: Bar::default(),
         })
@@ -106,9 +103,8 @@ impl<'a> Lab<'a> {
     fn job(&self, case: &Case, packets: bool) -> Result<Vec<u8>, InputError> {
         let place = |message: String| InputError::new(format!("case {}", case.id), message);
         let mut archive = Writer::default();
-        for folder in ["job", PROGRAM, "job/traces"] {
-            archive.folder(folder);
-        }
+        self.program.add_to(&mut archive);
+        archive.folder("job/traces");
         let mut traces = BTreeMap::new();
         for (number, (name, path)) in self.library.files().into_iter().enumerate() {
             // Only traces that the case uses are passed, because the archive takes the machine's memory.
@@ -135,9 +131,6 @@ impl<'a> Lab<'a> {
             traces,
         };
         archive.file(job::FILE.trim_start_matches('/'), text(&job).as_bytes());
-        for (name, contents) in &self.program {
-            archive.program(name, contents);
-        }
         Ok(archive.finish())
     }
 }
@@ -216,25 +209,4 @@ impl Runner for Lab<'_> {
         };
         Ok(Recorded { summary: CaseSummary { labels, ..summary }, audit, laboratory: Some(laboratory) })
     }
-}
-
-/// Archive entries of this program, its libraries, and the script that the machine runs.
-fn program() -> Result<Vec<(String, Vec<u8>)>, String> {
-    let path = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-    let read =
-        |path: &Path| fs::read(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()));
-    let elf = read(&path)?;
-    let mut entries = vec![(format!("{PROGRAM}/qdelay"), elf::trimmed(&elf))];
-    let mut command = format!("/{PROGRAM}/qdelay {GUEST}");
-    if let Some(loader) = elf::loader(&elf) {
-        // The program needs this machine's libraries, which differ from those of the image.
-        for library in elf::libraries(&loader, None, &path)? {
-            let name = library.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            entries.push((format!("{PROGRAM}/{name}"), elf::trimmed(&read(&library)?)));
-        }
-        entries.push((format!("{PROGRAM}/loader"), read(&loader)?));
-        command = format!("/{PROGRAM}/loader --library-path /{PROGRAM} {command}");
-    }
-    entries.push(("job/run".to_string(), format!("{command}\n").into_bytes()));
-    Ok(entries)
 }

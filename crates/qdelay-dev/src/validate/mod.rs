@@ -7,6 +7,7 @@ mod kernel;
 mod lab;
 mod link;
 mod mahimahi;
+mod netem;
 mod ns3;
 mod options;
 mod radio;
@@ -75,6 +76,7 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         ValidateAgainst::Link => return link::run(options),
         ValidateAgainst::Cell => return cell::run(options),
         ValidateAgainst::Lab => return lab::run(options),
+        ValidateAgainst::Netem => return netem::run(options),
         ValidateAgainst::Ns3 => {
             ("ns-3 3.48, dumbbell of 20 flows, 100 Mbit/s, 60 s, mean of three seeds.", ns3::rows()?)
         }
@@ -102,6 +104,8 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
     let pair = options.against == ValidateAgainst::Leo;
     let real = link || options.against == ValidateAgainst::Cell;
     let lab = options.against == ValidateAgainst::Lab;
+    let netem = options.against == ValidateAgainst::Netem;
+    let measured = netem && options.measure;
     let foreign = [
         ("--variant", options.variant.is_some() && !kernel, "kernel"),
         ("--traces", options.traces.is_some() && !mahimahi && !pair && !real, "mahimahi"),
@@ -109,14 +113,16 @@ fn refuse_foreign_options(options: &Validate) -> Result<(), Failure> {
         ("--jitter", options.jitter.is_some() && !mahimahi, "mahimahi"),
         ("--seconds", options.seconds.is_some() && !real, "link"),
         ("--retries", options.retries.is_some() && !real, "link"),
-        ("--only", !options.only.is_empty() && !real && !lab, "link"),
-        ("--out", options.out.is_some() && !real && !lab, "link"),
-        ("--fresh", options.fresh && !real && !lab, "link"),
+        ("--only", !options.only.is_empty() && !real && !lab && !netem, "link"),
+        ("--out", options.out.is_some() && !real && !lab && !measured, "link"),
+        ("--fresh", options.fresh && !real && !lab && !measured, "link"),
         ("--draw", options.draw.is_some() && !lab, "lab"),
         ("--cells", options.cells.is_some() && !lab, "lab"),
         ("--decisions", options.decisions && !lab, "lab"),
         ("--settled", options.settled && !lab, "lab"),
-        ("--image", options.image.is_some() && !lab, "lab"),
+        ("--image", options.image.is_some() && !lab && !measured, "lab"),
+        ("--measure", options.measure && !netem, "netem"),
+        ("--in-machine", options.in_machine && !netem, "netem"),
         ("--mahimahi", options.mahimahi && !link, "link"),
         ("--rrul", options.rrul && !link, "link"),
         ("--quic", options.quic && !link, "link"),

@@ -25,6 +25,8 @@ Examples:
   qdelay-dev validate lab --draw 2 --cells 24
   qdelay-dev validate lab --settled --draw 4301
   qdelay-dev validate lab --decisions
+  qdelay-dev validate netem
+  qdelay-dev validate netem --measure --only loss,25%
 
 'link' takes time: a run of --seconds for each of 48 cells, or of 60 s for each
 of mahimahi's 20. What was stopped goes on. Exit status 1 where fewer than 90%
@@ -56,13 +58,13 @@ pub struct Validate {
     /// With link, cell: number of repetitions of a run that cannot be trusted [default: 3; of cell 1]
     #[arg(long, value_name = "N", value_parser = values::retries, allow_hyphen_values = true)]
     pub retries: Option<u32>,
-    /// With link, cell, lab: run only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
+    /// With link, cell, lab, netem: run only those whose names have all of these words, such as ATT-LTE,bbr; repeat for more
     #[arg(long, value_name = "WORDS")]
     pub only: Vec<String>,
-    /// With link, cell, lab: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -quic, -rrul, -cell or -lab]
+    /// With link, cell, lab, netem: folder of the runs [default: qdelay-results/validate-link, ...-mahimahi, -quic, -rrul, -cell, -lab or -netem]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// With link, cell, lab: delete earlier runs in the folder
+    /// With link, cell, lab, netem: delete earlier runs in the folder
     #[arg(long)]
     pub fresh: bool,
     /// With link: compare with mahimahi's results too, on its traces, for 60 s
@@ -89,9 +91,15 @@ pub struct Validate {
     /// With lab: compare each decision of queue disciplines on recorded arrivals, in place of figures
     #[arg(long)]
     pub decisions: bool,
-    /// With lab: image of the laboratory [default: the first of 'qdelay lab list']
+    /// With lab, netem: image of the laboratory [default: the first of 'qdelay lab list']
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
+    /// With netem: measure the kernel again in the laboratory, in place of the stored figures
+    #[arg(long)]
+    pub measure: bool,
+    /// The part of 'netem --measure' that runs in the machine
+    #[arg(long, hide = true)]
+    pub in_machine: bool,
     /// With cellreplay: write the recording into this folder, for the program itself, and end
     #[arg(long, value_name = "DIR")]
     pub write: Option<PathBuf>,
@@ -128,4 +136,6 @@ pub enum ValidateAgainst {
     Cell,
     /// A real kernel in deterministic virtual time (docs/lab.md), compared with the simulator in cells that a seed draws
     Lab,
+    /// Linux's netem: loss, corruption, duplication, reordering and jitter with variant=netem
+    Netem,
 }

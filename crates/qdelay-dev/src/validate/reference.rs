@@ -22,6 +22,8 @@ pub const NS3_RADIO: &str = include_str!("../../tests/reference/ns3_radio.tsv");
 pub const LEO: &str = include_str!("../../tests/reference/leo.tsv");
 /// CellReplay on our recording of two loads.
 pub const CELLREPLAY: &str = include_str!("../../tests/reference/cellreplay.tsv");
+/// Linux's netem.
+pub const NETEM: &str = include_str!("../../tests/reference/netem.tsv");
 /// Known reasons for cells outside their bounds.
 pub const EXPLAINED: &str = include_str!("../../tests/reference/explained.tsv");
 

@@ -45,6 +45,12 @@ impl Measure {
         Measure { measure, reference_low, reference_high, value: mean, value_low, value_high, low, high }
     }
 
+    /// Compares the mean of `ours` with the mean of `references`; it matches within `bound`.
+    pub fn around(measure: &'static str, references: &[f64], ours: &[f64], bound: f64) -> Measure {
+        let mean = references.iter().sum::<f64>() / references.len() as f64;
+        Measure { low: mean - bound, high: mean + bound, ..Measure::new(measure, references, ours, 0.0, 0.0) }
+    }
+
     /// Moves the bounds for a result known to be larger by `shift`.
     #[must_use]
     pub fn shifted(self, shift: f64) -> Measure {
