@@ -3,9 +3,9 @@
 use crate::validate::attempts::is_meant;
 
 /// Packets of a run of a cell whose packets do not wait.
-const EVENTS: u32 = 200_000;
+const EVENTS: u32 = 400_000;
 /// Packets of a run of a cell with delays.
-const DELAYS: u32 = 20_000;
+const DELAYS: u32 = 40_000;
 
 /// Figures of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ const fn event(group: Group, netem: &'static str, ours: &'static [(&'static str,
 
 /// A delay of 10.5 ms and a packet each millisecond, so that no delayed packet leaves together with one that is sent at once.
 const fn reorder(netem: &'static str, ours: &'static [(&'static str, &'static str)]) -> Cell {
-    Cell { packets: 100_000, spacing_us: 1000, delay_ms: 10.5, ..event(Group::Reorder, netem, ours) }
+    Cell { packets: 200_000, spacing_us: 1000, delay_ms: 10.5, ..event(Group::Reorder, netem, ours) }
 }
 
 /// A delay of 300 ms, a jitter of 50 ms, and a packet each 10 ms.

@@ -10,7 +10,7 @@ use qdelay_path::{DelaySpec, ImpairmentSpec, LossModel, NodeId, NodeSpec, Observ
 use qdelay_study::traces::jitter::JitterText;
 
 /// Seeds of our runs.
-pub const SEEDS: u64 = 16;
+pub const SEEDS: u64 = 32;
 /// Handles of copies are those of their packets and this.
 const COPY: u64 = 1 << 40;
 
