@@ -20,10 +20,12 @@
 //!
 //! In the variant `exact` the correlation is one of normal numbers, by which the quantile of each draw is found (a Gaussian copula), so that
 //! the distribution stays the one that was asked for, whatever the correlation. The variant `netem` is that of Linux's `sch_netem`
-//! (`tabledist`, `get_crandom`): a draw is `(1 - correlation) * uniform + correlation * draw before`, which makes the distribution
-//! narrower the larger the correlation; `normal`, `pareto` and `paretonormal` come from tables of 4096 quantiles that end at 4
+//! (`tabledist`, `get_crandom`): `normal`, `pareto` and `paretonormal` come from tables of 4096 quantiles that end at 4
 //! deviations, and those of `pareto` and `paretonormal` have a standard deviation of 0.82 and 0.83 times the number that is given;
-//! `uniform` is on both sides of the delay.
+//! `uniform` is on both sides of the delay. A draw is a number of 32 bits, `(1 - correlation) * random + correlation * draw before`, of
+//! which only a remainder is used: divided by the entries of the table, or by twice the jitter in nanoseconds. The remainder has the lowest
+//! bits, which do not depend on the draw before: with a table, and with a uniform jitter far below 2 s, **the correlation has no effect**,
+//! neither on the distribution nor on neighbours. A jitter is at most 2^31 - 1 ns, to which the kernel cuts it.
 
 use super::curve::REORDER;
 use alloc::boxed::Box;
@@ -81,6 +83,8 @@ pub const EXAMPLE: &str = "normal:5ms";
 const TABLE_SCALE: f64 = 8192.0;
 /// Number of entries of the tables that netem comes with.
 const TABLE_ENTRIES: usize = 4096;
+/// Largest jitter of netem.
+const NETEM_MOST: Span = Span::from_nanos(i32::MAX as u64);
 /// Standard deviation of a Pareto variable of shape 3 and scale 1, whose mean is 1.5.
 const PARETO_DEVIATION: f64 = 0.866_025_403_784_438_6;
 /// Standard deviation of a quarter of a normal and three quarters of a Pareto deviation of the same quantile; a test integrates it.
@@ -169,11 +173,17 @@ impl Jitter {
         let size = arguments
             .get(size)
             .ok_or_else(|| arguments.fail(format!("no {}; expected a time, as in {EXAMPLE}", size.name())))?;
+        let variant = Variant::named(arguments);
+        if variant == Variant::Netem && size > NETEM_MOST {
+            return Err(arguments.fail(format!(
+                "{size} is longer than netem's longest jitter; expected at most {NETEM_MOST} with variant=netem"
+            )));
+        }
         Ok(Jitter {
             shape,
             size,
             correlation: arguments.get(&CORRELATION),
-            variant: Variant::named(arguments),
+            variant,
             reorder: arguments.get(&REORDER),
         })
     }
@@ -206,8 +216,10 @@ impl Jitter {
 pub(super) struct Draws {
     jitter: Jitter,
     random: Random,
-    /// The correlated number before: a normal one, or in the variant `netem` a uniform one.
+    /// The correlated normal number before.
     last: Option<f64>,
+    /// The correlated number before in the variant `netem`.
+    last_netem: Option<u32>,
     /// Quantiles of the variant `netem`.
     table: Vec<i16>,
 }
@@ -218,7 +230,7 @@ impl Draws {
             Variant::Netem => netem_table(&jitter.shape),
             Variant::Exact => Vec::new(),
         };
-        Draws { jitter, random, last: None, table }
+        Draws { jitter, random, last: None, last_netem: None, table }
     }
 
     pub(super) fn reorders(&self) -> bool {
@@ -233,7 +245,7 @@ impl Draws {
                 self.random.below(size.saturating_add(1)) as i64
             }
             Variant::Exact => libm::round(size as f64 * self.exact()) as i64,
-            Variant::Netem => libm::round(size as f64 * self.netem()) as i64,
+            Variant::Netem => self.netem(),
         }
     }
 
@@ -255,27 +267,44 @@ impl Draws {
         }
     }
 
-    /// The next draw in units of the size, by netem's arithmetic.
-    fn netem(&mut self) -> f64 {
-        let u = netem_draw(&mut self.random, self.jitter.correlation, &mut self.last);
+    /// The next deviation in nanoseconds, by netem's arithmetic: the remainder of a draw chooses it.
+    fn netem(&mut self) -> i64 {
+        let size = self.jitter.size.as_nanos().min(NETEM_MOST.as_nanos());
+        let draw = netem_draw(&mut self.random, self.jitter.correlation, &mut self.last_netem);
         match &self.jitter.shape {
-            Shape::Uniform => 2.0 * u - 1.0,
-            _ => quantile(&self.table, u),
+            // A size of 0 is no jitter.
+            Shape::Uniform => (u64::from(draw) % (2 * size).max(1)) as i64 - size as i64,
+            _ => {
+                let at = draw as usize % self.table.len().max(1);
+                let value = self.table.get(at).map_or(0.0, |value| f64::from(*value) / TABLE_SCALE);
+                libm::round(size as f64 * value) as i64
+            }
         }
     }
 }
 
-/// A number uniform in [0, 1) without correlation; otherwise moved towards the one before (`get_crandom`), which netem begins as 0 or
-/// what was drawn when the discipline was set.
-pub(crate) fn netem_draw(random: &mut Random, rho: f64, last: &mut Option<f64>) -> f64 {
-    let unit = random.unit();
+/// netem's random number of 32 bits (`get_crandom`): without correlation uniform, otherwise moved towards the one before. The first
+/// is moved towards a uniform one, which netem draws when the discipline is set.
+pub(crate) fn netem_draw(random: &mut Random, rho: f64, last: &mut Option<u32>) -> u32 {
+    let mut next = || (random.bits() >> 32) as u32;
     if rho <= 0.0 {
-        return unit;
+        return next();
     }
-    let before = last.unwrap_or(unit);
-    let drawn = (1.0 - rho) * unit + rho * before;
+    let before = last.unwrap_or_else(&mut next);
+    let drawn = netem_mix(next(), before, rho);
     *last = Some(drawn);
     drawn
+}
+
+/// Mean of two numbers, the second with the weight `rho`, in whole multiples of 2^-32; what is left is cut off.
+fn netem_mix(drawn: u32, before: u32, rho: f64) -> u32 {
+    let weight = u64::from(netem_share(rho)) + 1;
+    ((u64::from(drawn) * ((1 << 32) - weight) + u64::from(before) * weight) >> 32) as u32
+}
+
+/// A share from 0 to 1 as netem's number of 32 bits.
+pub(crate) fn netem_share(share: f64) -> u32 {
+    libm::rint(share * f64::from(u32::MAX)) as u32
 }
 
 /// Probability that a standard normal number is above `z`.
@@ -454,22 +483,43 @@ mod tests {
         }
     }
 
+    /// Numbers by hand: a correlation of 50% is the weight 2147483648 + 1 of 4294967296.
     #[test]
-    fn netem_draws_get_narrower_with_correlation() {
-        let [mean, deviation, _] = moments(&draws("10ms:variant=netem", 200_000));
-        assert!(
-            mean.abs() < 0.01 && (deviation - 1.0 / 3.0_f64.sqrt()).abs() < 0.01,
-            "on both sides: {mean} {deviation}"
-        );
-        // An autoregression of uniform numbers: deviation sqrt((1 - rho) / (1 + rho)) of one.
-        let [_, deviation, rho] = moments(&draws("10ms:variant=netem:correlation=50%", 200_000));
-        let expected = (0.5_f64 / 1.5 / 3.0).sqrt();
-        assert!(
-            (deviation - expected).abs() < 0.01 && (rho - 0.5).abs() < 0.01,
-            "{deviation} {expected} {rho}"
-        );
-        let [_, deviation, _] = moments(&draws("pareto:10ms:variant=netem", 200_000));
-        assert!((deviation - 0.82).abs() < 0.02, "{deviation}");
+    fn netem_mixes_whole_numbers() {
+        assert_eq!((netem_share(0.0), netem_share(0.5), netem_share(1.0)), (0, 2_147_483_648, u32::MAX));
+        assert_eq!(netem_mix(u32::MAX, 0, 0.5), 2_147_483_646);
+        assert_eq!(netem_mix(0, u32::MAX, 0.5), 2_147_483_648);
+        assert_eq!(netem_mix(7, 1234, 1.0), 1234);
+        let (mut random, mut last) = (Random::derive(1, "a", "b"), None);
+        let mut same = random.clone();
+        let mut next = || (same.bits() >> 32) as u32;
+        let (begun, first, second) = (next(), next(), next());
+        let expected = netem_mix(first, begun, 0.25);
+        assert_eq!(netem_draw(&mut random, 0.25, &mut last), expected);
+        assert_eq!(netem_draw(&mut random, 0.25, &mut last), netem_mix(second, expected, 0.25));
+    }
+
+    /// Only the remainder of a draw is used, in which the draw before is not to be seen, unless the jitter is long.
+    #[test]
+    fn netem_s_correlation_moves_long_uniform_jitters_alone() {
+        let uniform = 1.0 / 3.0_f64.sqrt();
+        for (text, expected) in [
+            ("10ms:variant=netem", uniform),
+            ("10ms:variant=netem:correlation=75%", uniform),
+            ("pareto:10ms:variant=netem", 0.82),
+            ("pareto:10ms:variant=netem:correlation=75%", 0.82),
+        ] {
+            let [mean, deviation, rho] = moments(&draws(text, 200_000));
+            assert!(mean.abs() < 0.05 && (deviation - expected).abs() < 0.02, "{text}: {mean} {deviation}");
+            assert!(rho.abs() < 0.01, "{text}: {rho}");
+        }
+        // Twice the longest jitter is the range of the numbers but for one: an autoregression of uniform numbers, whose deviation is
+        // sqrt((1 - rho) / (1 + rho)) of theirs.
+        let [_, deviation, rho] = moments(&draws("2147483647ns:variant=netem:correlation=50%", 200_000));
+        let expected = uniform * (0.5_f64 / 1.5).sqrt();
+        assert!((deviation - expected).abs() < 0.01 && (rho - 0.5).abs() < 0.01, "{deviation} {rho}");
+        let error = jitter("normal:2148ms:variant=netem").unwrap_err().to_string();
+        assert!(error.contains("longer than netem's longest jitter"), "{error}");
     }
 
     #[test]

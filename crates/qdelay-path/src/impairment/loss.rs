@@ -32,7 +32,7 @@
 //!
 //! Differences from the reference: in netem `r` is 1-p where it is not given.
 
-use crate::delay::jitter::{CORRELATION, VARIANT, Variant, netem_draw};
+use crate::delay::jitter::{CORRELATION, VARIANT, Variant, netem_draw, netem_share};
 use crate::over_time::{OverTime, REPEAT};
 use alloc::boxed::Box;
 use qdelay_core::component::{Arguments, Component, ComponentError, Kind, Typed, Unit};
@@ -216,14 +216,16 @@ pub(crate) struct Loss {
     model: LossModel,
     /// True if a chain is in the bad state, or, with correlated losses, the packet before was lost.
     is_bad: bool,
-    /// State of correlated losses: the draw before in the variant `netem`; in the other, whether there was a packet before.
-    last: Option<f64>,
+    /// True if correlated losses had a packet before.
+    is_begun: bool,
+    /// Draw before of correlated losses in the variant `netem`.
+    last: Option<u32>,
     random: Random,
 }
 
 impl Loss {
     pub(crate) fn new(model: LossModel, random: Random) -> Loss {
-        Loss { model, is_bad: false, last: None, random }
+        Loss { model, is_bad: false, is_begun: false, last: None, random }
     }
 
     /// Goes on as `old`, which has the same model.
@@ -240,17 +242,17 @@ impl Loss {
             LossModel::Random(probability) => self.random.unit() < *probability,
             LossModel::OverTime(losses) => self.random.unit() < losses.at(now).0,
             &mut LossModel::Correlated { probability, correlation, variant: Variant::Netem } => {
-                netem_draw(&mut self.random, correlation, &mut self.last) < probability
+                let draw = netem_draw(&mut self.random, correlation, &mut self.last);
+                probability > 0.0 && draw <= netem_share(probability)
             }
             &mut LossModel::Correlated { probability, correlation, variant: Variant::Exact } => {
                 // The first packet has none before it.
-                let share = match (self.last, self.is_bad) {
-                    (None, _) => probability,
-                    (Some(_), true) => probability + correlation * (1.0 - probability),
-                    (Some(_), false) => probability * (1.0 - correlation),
+                let share = match (self.is_begun, self.is_bad) {
+                    (false, _) => probability,
+                    (true, true) => probability + correlation * (1.0 - probability),
+                    (true, false) => probability * (1.0 - correlation),
                 };
-                let draw = self.random.unit();
-                (self.last, self.is_bad) = (Some(draw), draw < share);
+                (self.is_begun, self.is_bad) = (true, self.random.unit() < share);
                 self.is_bad
             }
             &mut LossModel::GilbertElliott { p, r, bad, good } => {

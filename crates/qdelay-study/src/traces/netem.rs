@@ -8,11 +8,8 @@ fn is_percent(text: &str) -> bool {
 }
 
 /// `:correlation=C`, if netem's text has one.
-fn correlation(words: &[&str]) -> String {
-    words
-        .iter()
-        .find(|word| is_percent(word))
-        .map_or(String::new(), |percent| format!(":correlation={percent}"))
+fn correlation(words: &[&str]) -> Option<String> {
+    words.iter().find(|word| is_percent(word)).map(|percent| format!(":correlation={percent}"))
 }
 
 /// The error about a loss in netem's words; `None` if there are none.
@@ -23,7 +20,8 @@ pub(super) fn loss_hint(text: &str) -> Option<String> {
         ["random", percent, ref rest @ ..] | [percent, ref rest @ ..]
             if is_percent(percent) && rest.iter().all(|word| is_percent(word)) && words.len() > 1 =>
         {
-            says(format!("{percent}{}", correlation(rest)))
+            let correlation = correlation(rest).map(|correlation| correlation + ":variant=netem");
+            says(format!("{percent}{}", correlation.unwrap_or_default()))
         }
         ["gemodel", ref rest @ ..] if !rest.is_empty() && rest.iter().all(|word| is_percent(word)) => {
             // netem's default of r is 1 - p.
@@ -51,7 +49,7 @@ fn jitter(words: &[&str]) -> Option<String> {
         Some(shape @ ("normal" | "pareto" | "paretonormal")) => format!("{shape}:{size}"),
         Some(file) => format!("table:{file}.dist:deviation={size}"),
     };
-    Some(format!("{shape}{}:reorder=on:variant=netem", correlation(rest)))
+    Some(format!("{shape}{}:reorder=on:variant=netem", correlation(rest).unwrap_or_default()))
 }
 
 /// The error about a jitter in netem's words; `None` if there are none.
@@ -84,9 +82,9 @@ mod tests {
     #[test]
     fn what_is_suggested_can_be_read() {
         let losses = [
-            ("5% 25%", "5%:correlation=25%"),
+            ("5% 25%", "5%:correlation=25%:variant=netem"),
             ("random 5%", "5%"),
-            ("random 5% 25%", "5%:correlation=25%"),
+            ("random 5% 25%", "5%:correlation=25%:variant=netem"),
             ("gemodel 1%", "gilbert-elliott:p=1%:r=99%"),
             ("gemodel 1% 10% 70% 0.1%", "gilbert-elliott:p=1%:r=10%:bad=70%:good=0.1%"),
         ];
