@@ -328,7 +328,7 @@ mutants: rust
 
 # All even if one fails; the status is that of the worst.
 validate: dev
-	@status=0; for reference in kernel rates fq mahimahi leo ns3 radio; do \
+	@status=0; for reference in kernel rates fq mahimahi leo ns3 radio netem; do \
 		$(QDELAY)-dev validate $$reference || status=$$?; echo; \
 	done; exit $$status
 

@@ -12,5 +12,6 @@ mod bench;
 mod fingerprints;
 mod instructions;
 mod validate;
+mod validate_netem;
 
 main!();

@@ -55,6 +55,12 @@ fn kernel_cells_of_fq_codel_match() {
 
 const FQ: [&str; 0] = [];
 
+/// Impairments and jitter with `variant=netem`, beside the kernel's stored figures.
+#[test]
+fn netem() {
+    assert_eq!(misses(&["netem"]), [""; 0]);
+}
+
 #[test]
 fn ns3() {
     assert_eq!(misses(&["ns3"]), [""; 0]);
@@ -77,6 +83,12 @@ fn options_of_another_reference_are_refused() {
         &["link", "--jitter", "1ms"],
         &["link", "--mahimahi", "--seconds", "20"],
         &["link", "--only", "sfq"],
+        &["kernel", "--measure"],
+        &["netem", "--image", "bookworm"],
+        &["netem", "--out", "."],
+        &["netem", "--machines", "2"],
+        &["netem", "--only", "sfq"],
+        &["netem", "--in-machine"],
     ] {
         assert_eq!(status(arguments).0, Some(2), "{arguments:?}");
     }

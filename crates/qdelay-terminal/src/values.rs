@@ -117,6 +117,11 @@ pub fn retries(text: &str) -> Result<u32, String> {
     }
 }
 
+/// Parses a number of machines, of which a mean and its interval are taken.
+pub fn machines(text: &str) -> Result<u64, String> {
+    count(text, "machines", 16)
+}
+
 /// Parses a number of threads.
 pub fn jobs(text: &str) -> Result<usize, String> {
     count(text, "threads", 1_024).map(|n| n as usize)

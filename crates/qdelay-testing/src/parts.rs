@@ -65,7 +65,7 @@ impl Part {
             part: Self::Lab,
             name: "lab",
             needs: "QEMU, Debian packages of its image",
-            paths: &["crates/qdelay-lab/"],
+            paths: &["crates/qdelay-lab/", "crates/qdelay-dev/src/validate/netem/"],
         },
         Rule {
             part: Self::Python,

@@ -97,6 +97,9 @@ pub struct Validate {
     /// With netem: measure the kernel again in the laboratory, in place of the stored figures
     #[arg(long)]
     pub measure: bool,
+    /// With netem --measure: machines, with the seeds from 1 on; with one, the kernel's spread is not known and nothing misses [default: 8]
+    #[arg(long, value_name = "N", value_parser = values::machines, allow_hyphen_values = true, requires = "measure")]
+    pub machines: Option<u64>,
     /// The part of 'netem --measure' that runs in the machine
     #[arg(long, hide = true)]
     pub in_machine: bool,

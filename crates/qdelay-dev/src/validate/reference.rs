@@ -77,6 +77,7 @@ mod tests {
                 }
             }
         }
+        assert_eq!(Table::parse(NETEM).len(), 247);
         let radio = Table::parse(NS3_RADIO);
         assert_eq!(radio.len(), 91);
         for row in 0..radio.len() {

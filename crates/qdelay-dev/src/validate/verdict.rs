@@ -152,15 +152,19 @@ pub fn print_table(title: &str, cells: &[ReferenceCell]) -> String {
             text += &format!("\n{}: {cause}", cell.cell);
         }
     }
-    text += &format!(
-        "\n{} of {} cells match, {} explained, {} miss, {} skipped.\n",
+    text + "\n" + &counts(cells)
+}
+
+/// Line with the number of cells of each verdict.
+pub fn counts(cells: &[ReferenceCell]) -> String {
+    format!(
+        "{} of {} cells match, {} explained, {} miss, {} skipped.\n",
         count(cells, ReferenceVerdict::Match),
         cells.len(),
         count(cells, ReferenceVerdict::Explained),
         count(cells, ReferenceVerdict::Miss),
         count(cells, ReferenceVerdict::Skipped),
-    );
-    text
+    )
 }
 
 fn figures(measure: &Measure) -> String {

@@ -1,5 +1,7 @@
 //! Runs the built command, and reads its results.
 
+pub mod lab;
+
 use qdelay_testing::{Need, skip, suite};
 use serde_json::Value;
 use std::collections::BTreeMap;

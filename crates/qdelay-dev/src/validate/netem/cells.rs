@@ -106,6 +106,12 @@ pub const CELLS: &[Cell] = &[
     event(Group::Corrupt, "corrupt 20% 50%", &[("corrupt", "20%:correlation=50%:variant=netem")]),
     event(Group::Duplicate, "duplicate 10%", &[("duplicate", "10%")]),
     event(Group::Duplicate, "duplicate 20% 50%", &[("duplicate", "20%:correlation=50%:variant=netem")]),
+    // The words of the loss make tc send the correlation of the copies, too.
+    event(
+        Group::Duplicate,
+        "loss 0% 1% duplicate 20% 50%",
+        &[("duplicate", "20%:correlation=50%:variant=netem")],
+    ),
     event(Group::Both, "loss 20% duplicate 20%", &[("loss", "20%"), ("duplicate", "20%")]),
     Cell {
         group: Group::Apart,

@@ -7,6 +7,7 @@ use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::device::packet::PacketSocket;
 use qdelay_emu::device::{Device, Sent};
 use qdelay_lab::guest;
+use qdelay_study::results::round;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -79,7 +80,7 @@ fn measure(cells: &[Cell]) -> Result<Measured, String> {
         let words = ["qdisc", "replace", "dev", ENDS[0], "root", "netem", "limit", LIMIT].into_iter();
         command("tc", &words.chain(cell.netem.split(' ')).collect::<Vec<_>>())?;
         let log = packets(cell).map_err(|error| format!("{}: {error}", cell.netem))?;
-        measured.cells.insert(cell.netem.to_string(), log.figures(cell));
+        measured.cells.insert(cell.netem.to_string(), log.figures(cell).into_iter().map(round).collect());
         command("tc", &["qdisc", "del", "dev", ENDS[0], "root"])?;
     }
     Ok(measured)

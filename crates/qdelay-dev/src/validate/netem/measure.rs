@@ -10,7 +10,7 @@ use qdelay_lab::archive::{self, Writer};
 use qdelay_lab::image::{self, Image};
 use qdelay_lab::machine;
 use qdelay_lab::program::Program;
-use qdelay_study::engine::{EngineError, on_threads};
+use qdelay_study::engine::{EngineError, Progress, on_threads};
 use qdelay_study::files::write_file;
 use qdelay_terminal::error::Failure;
 use qdelay_terminal::progress::Bar;
@@ -19,8 +19,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Seeds of the machines.
-pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=8;
+/// Machines, with the seeds from 1 on: those of the stored figures, and the default.
+const MACHINES: u64 = 8;
 /// Arguments of this program in the machine.
 const GUEST: &str = "validate netem --in-machine";
 /// Longest time of a machine, in seconds of the host.
@@ -30,6 +30,13 @@ const TABLES: [&str; 3] = ["/usr/lib/x86_64-linux-gnu/tc", "/usr/lib/aarch64-lin
 const DISTRIBUTIONS: [&str; 3] = ["normal", "pareto", "paretonormal"];
 /// File of the figures, in the folder of the runs.
 const FILE: &str = "netem.tsv";
+/// Comment of that file, behind its versions.
+const TABLE_ABOUT: &str = "\
+# sch_netem in deterministic virtual time (docs/lab.md): numbered frames of 100 bytes over a pair of interfaces (veth), netem with a limit
+# of 100,000 packets at the first. 400,000 frames a cell, each sent when the one before has arrived or is lost; with 'reorder' 200,000, one
+# each ms; with other delays 40,000, one each 10 ms. Delays count from the frame's send call to the time stamp of its arrival, less the given
+# delay. Lengths of runs are in packets, their quantiles those of grouped data. One row a cell and figure, one column a machine's seed.
+";
 
 /// Figures of the kernel.
 pub struct Kernel {
@@ -57,7 +64,7 @@ impl Kernel {
                 })
                 .collect();
             let seed = |seed: u64| rows.iter().map(|row| table.number(*row, &seed.to_string())).collect();
-            (cell.netem.to_string(), SEEDS.map(seed).collect())
+            (cell.netem.to_string(), (1..=MACHINES).map(seed).collect())
         };
         let first = NETEM.lines().next().unwrap_or_default().trim_start_matches("# ");
         Kernel { about: first.to_string(), cells: cells.iter().map(of).collect() }
@@ -81,7 +88,14 @@ impl Kernel {
         let out = options.out.clone().unwrap_or_else(|| PathBuf::from("qdelay-results/validate-netem"));
         let store: Store<Measured> = Store::open(out, "seed", options.fresh)?;
         let settings = format!("{} {} {cells:?}", image.about.kernel, image.about.digest);
-        let runs = run(&image, &job, &store, &settings, options.jobs)?;
+        let jobs = options.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+        let seeds = 1..=options.machines.unwrap_or(MACHINES);
+        let bar = Bar::default();
+        bar.begins("validate netem", *seeds.end(), 0);
+        bar.show();
+        let mut runs = on_threads(seeds, jobs, |seed| run(&image, &job, &store, &settings, seed, &bar))?;
+        runs.sort_by_key(|(seed, _)| *seed);
+        let runs: Vec<Measured> = runs.into_iter().map(|(_, measured)| measured).collect();
         let about = runs.first().map(|run| format!("Linux {}, {}", run.kernel, run.tc)).unwrap_or_default();
         let figures = |cell: &Cell| {
             let of = |run: &Measured| run.cells.get(cell.netem).cloned().unwrap_or_default();
@@ -94,8 +108,8 @@ impl Kernel {
 
     /// Table of the figures, as it is part of the program.
     fn table(&self, cells: &[Cell]) -> String {
-        let mut text = format!("# {}\ncell\tmeasure", self.about);
-        for seed in SEEDS {
+        let mut text = format!("# {}\n{TABLE_ABOUT}cell\tmeasure", self.about);
+        for seed in 1..=self.cells.values().map(Vec::len).max().unwrap_or(0) {
             let _ = write!(text, "\t{seed}");
         }
         for cell in cells {
@@ -129,35 +143,27 @@ fn job(options: &Validate) -> Result<Vec<u8>, String> {
     Ok(archive.finish())
 }
 
-/// Runs the machines that did not run yet.
+/// Runs the machine of a seed, unless it ran before.
 fn run(
     image: &Image,
     job: &[u8],
     store: &Store<Measured>,
     settings: &str,
-    jobs: Option<usize>,
-) -> Result<Vec<Measured>, Failure> {
-    let entry = |seed: u64| Entry {
-        name: seed.to_string(),
-        file: format!("seed-{seed}"),
-        settings: settings.to_string(),
-    };
-    let bar = Bar::default();
-    let one = |seed: u64| -> Result<Measured, EngineError> {
-        if let Some(measured) = store.read(&entry(seed)).pop() {
-            return Ok(measured);
-        }
-        let fault = |error: String| EngineError::Audit(format!("seed {seed}: {error}"));
-        let hear = |message: &str| bar.set_message(&format!("seed {seed}, {message}"));
-        let result = machine::run(image, job, seed as u32, LIMIT_S, &hear).map_err(fault)?;
-        let measured = read(&result).map_err(fault)?;
-        store.write(&entry(seed), std::slice::from_ref(&measured))?;
-        Ok(measured)
-    };
-    let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-    let mut runs = on_threads(SEEDS, jobs, one)?;
-    runs.sort_by_key(|(seed, _)| *seed);
-    Ok(runs.into_iter().map(|(_, measured)| measured).collect())
+    seed: u64,
+    bar: &Bar,
+) -> Result<Measured, EngineError> {
+    let entry =
+        Entry { name: seed.to_string(), file: format!("seed-{seed}"), settings: settings.to_string() };
+    if let Some(measured) = store.read(&entry).pop() {
+        return Ok(measured);
+    }
+    let fault = |error: String| EngineError::Audit(format!("seed {seed}: {error}"));
+    let hear = |message: &str| bar.set_message(&format!("seed {seed}, {message}"));
+    let result = machine::run(image, job, seed as u32, LIMIT_S, &hear).map_err(fault)?;
+    let measured = read(&result).map_err(fault)?;
+    store.write(&entry, std::slice::from_ref(&measured))?;
+    bar.case_done();
+    Ok(measured)
 }
 
 /// Reads the report of a machine.
@@ -168,4 +174,26 @@ fn read(result: &[u8]) -> Result<Measured, String> {
     let report: Result<Measured, String> =
         serde_json::from_slice(report).map_err(|error| format!("the report cannot be read: {error}"))?;
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::CELLS;
+    use super::*;
+
+    #[test]
+    fn every_figure_is_stored() {
+        let kernel = Kernel::stored(CELLS);
+        for cell in CELLS {
+            let runs = kernel.figures(cell);
+            assert_eq!(runs.len() as u64, MACHINES);
+            for figures in runs {
+                assert_eq!(figures.len(), cell.group.measures().len(), "{}", cell.netem);
+                assert!(figures.iter().all(|figure| figure.is_finite()), "{}: {figures:?}", cell.netem);
+            }
+        }
+        let rows: usize = CELLS.iter().map(|cell| cell.group.measures().len()).sum();
+        assert_eq!(Table::parse(NETEM).len(), rows);
+        assert_eq!(NETEM, kernel.table(CELLS));
+    }
 }

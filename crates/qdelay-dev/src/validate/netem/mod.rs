@@ -95,5 +95,5 @@ fn print(about: &str, control: &[Vec<f64>], cells: &[&Cell], found: &[ReferenceC
             let _ = write!(text, "\n{}", verdict::print_table(title, &own));
         }
     }
-    text
+    text + "\nall cells: " + &verdict::counts(found)
 }
