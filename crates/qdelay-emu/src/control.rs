@@ -1,24 +1,42 @@
-//! Requests to the data thread, which carries packets: take a sample, replace the link's settings, stop.
+//! Requests to the data thread, which carries packets: take a sample, replace or change the path's settings, stop.
 //!
-//! Any number of threads hold a [`Control`]. The data thread holds the [`Inbox`]: its alarm wakes the thread, which serves
-//! pending requests between two iterations of its loop. The data thread never waits for a lock: while another thread adds a
-//! request, the data thread continues; the alarm that follows the addition makes it serve the request.
+//! Any number of threads hold a [`Control`]. The data thread holds the [`Inbox`]: its [`Wake`] wakes the thread, which serves pending
+//! requests between two iterations of its loop, on a path that is [`Controlled`]. The data thread never waits for a lock: while another
+//! thread adds a request, the data thread continues; the wake-up that follows the addition makes it serve the request.
 
-use crate::clock::Clock;
-use crate::device::Device;
-use crate::drive::Driver;
-use crate::emulator::{Replaced, Tap};
-use crate::metrics::HasMetrics;
+use crate::replace::Replaced;
 use crate::snapshot::{LinkSettings, Sample, Snapshot};
 use qdelay_core::Time;
 use qdelay_path::stack::{Adjustment, Plan};
-use qdelay_record::Recorder;
-use rustix::event::{EventfdFlags, eventfd};
 use std::fmt;
-use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Wakes the data thread.
+pub trait Wake: fmt::Debug + Send + Sync {
+    /// Lets the thread's wait end; called after a request was added.
+    fn wake(&self);
+    /// Clears the wake-up; called before pending requests are taken.
+    fn clear(&self) {}
+}
+
+/// A running path that its data thread serves requests on.
+pub trait Controlled {
+    /// Takes a sample of the path, whose settings are `settings` after `reloads` replacements.
+    fn sample(&mut self, settings: Arc<LinkSettings>, reloads: u64) -> Sample;
+    /// Replaces the parts that differ from `plan`.
+    ///
+    /// # Errors
+    /// The part that cannot be replaced, and why; nothing has changed.
+    fn replace(&mut self, plan: Plan) -> Result<Replaced, String>;
+    /// Makes a change, and returns the time on the path since when it holds.
+    ///
+    /// # Errors
+    /// The part that cannot be changed, and why; nothing has changed.
+    fn adjust(&mut self, adjustment: &Adjustment) -> Result<Time, String>;
+    /// Resets the TCP connections with `port` at either end, or all; returns the time on the path, and how many.
+    fn reset(&mut self, port: Option<u16>) -> (Time, usize);
+}
 
 /// A request to the data thread.
 enum Request {
@@ -69,7 +87,7 @@ impl std::error::Error for LinkEnded {}
 struct Shared {
     /// Pending requests; `None` once the data thread has ended.
     requests: Mutex<Option<Vec<Request>>>,
-    bell: OwnedFd,
+    wake: Arc<dyn Wake>,
 }
 
 impl fmt::Debug for Request {
@@ -86,13 +104,6 @@ impl fmt::Debug for Request {
     }
 }
 
-impl Shared {
-    fn ring(&self) {
-        // A full counter means that the alarm is raised already.
-        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
-    }
-}
-
 /// A handle for requests to the data thread. Clones refer to the same thread.
 #[derive(Clone, Debug)]
 pub struct Control {
@@ -101,8 +112,9 @@ pub struct Control {
 
 /// The data thread's end of the request queue; when it is dropped, requests through every [`Control`] fail with [`LinkEnded`].
 #[derive(Debug)]
-pub struct Inbox {
+pub struct Inbox<W> {
     shared: Arc<Shared>,
+    wake: Arc<W>,
     settings: Arc<LinkSettings>,
     reloads: u64,
     changes: Vec<Changed>,
@@ -117,17 +129,12 @@ pub enum LoopAction {
     Stop,
 }
 
-/// Creates a control handle for a data thread that runs `settings`, and the inbox for that thread.
-///
-/// # Errors
-/// The process is out of file descriptors.
-pub fn control(settings: LinkSettings) -> io::Result<(Control, Inbox)> {
-    let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-    let shared = Arc::new(Shared { requests: Mutex::new(Some(Vec::new())), bell });
-    Ok((
-        Control { shared: shared.clone() },
-        Inbox { shared, settings: Arc::new(settings), reloads: 0, changes: Vec::new() },
-    ))
+/// Creates a control handle for a data thread that runs `settings` and that `wake` wakes, and the inbox for that thread.
+pub fn control<W: Wake + 'static>(settings: LinkSettings, wake: W) -> (Control, Inbox<W>) {
+    let wake = Arc::new(wake);
+    let shared = Arc::new(Shared { requests: Mutex::new(Some(Vec::new())), wake: wake.clone() });
+    let settings = Arc::new(settings);
+    (Control { shared: shared.clone() }, Inbox { shared, wake, settings, reloads: 0, changes: Vec::new() })
 }
 
 impl Control {
@@ -193,11 +200,16 @@ impl Control {
         self.send(Request::Stop)
     }
 
+    /// Lets the data thread's wait end.
+    pub fn wake(&self) {
+        self.shared.wake.wake();
+    }
+
     fn send(&self, request: Request) -> Result<(), LinkEnded> {
         let mut requests = self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
         requests.as_mut().ok_or(LinkEnded)?.push(request);
         drop(requests);
-        self.shared.ring();
+        self.wake();
         Ok(())
     }
 
@@ -207,13 +219,10 @@ impl Control {
     }
 }
 
-impl Inbox {
-    /// A descriptor that becomes readable when requests are pending, for [`Waiter`](crate::wait::Waiter).
-    ///
-    /// # Errors
-    /// The process is out of file descriptors.
-    pub fn alarm(&self) -> io::Result<OwnedFd> {
-        self.shared.bell.try_clone()
+impl<W: Wake> Inbox<W> {
+    /// The wake-up of the data thread.
+    pub fn wake(&self) -> &W {
+        &self.wake
     }
 
     /// Number of replacements of the settings so far.
@@ -229,16 +238,10 @@ impl Inbox {
         &self.settings
     }
 
-    /// Serves pending requests. Call it when the alarm is readable; a call at any other time has no effect.
-    pub fn serve<C, D, R, T>(&mut self, driver: &mut Driver<C, D, R, T>) -> LoopAction
-    where
-        C: Clock,
-        D: Device,
-        R: Recorder,
-        T: Tap + HasMetrics,
-    {
-        // Clear the alarm before taking the requests: a request added later raises it again.
-        let _ = rustix::io::read(&self.shared.bell, &mut [0_u8; 8]);
+    /// Serves pending requests on `path`. Call it after a wake-up; a call at any other time has no effect.
+    pub fn serve(&mut self, path: &mut impl Controlled) -> LoopAction {
+        // Clear the wake-up before taking the requests: a request added later causes another.
+        self.wake.clear();
         let requests = match self.shared.requests.try_lock() {
             Ok(mut requests) => requests.as_mut().map(std::mem::take).unwrap_or_default(),
             Err(_) => return LoopAction::Continue,
@@ -247,12 +250,12 @@ impl Inbox {
         for request in requests {
             match request {
                 Request::Sample(reply) => {
-                    let sample = Sample::collect(driver, self.settings.clone(), self.reloads);
+                    let sample = path.sample(self.settings.clone(), self.reloads);
                     // The caller may have stopped waiting.
                     let _ = reply.try_send(Box::new(sample));
                 }
                 Request::Replace(plan, settings, reply) => {
-                    let replaced = driver.replace(*plan).map_err(|error| error.to_string());
+                    let replaced = path.replace(*plan);
                     if replaced.is_ok() {
                         self.settings = settings;
                         self.reloads += 1;
@@ -261,7 +264,7 @@ impl Inbox {
                 }
                 Request::Adjust(change, reply) => {
                     let Change { adjustment, settings, what } = *change;
-                    let done = driver.adjust(&adjustment).map(|(time, _)| time);
+                    let done = path.adjust(&adjustment);
                     if let Ok(time) = done {
                         self.settings = settings;
                         self.note(time, what);
@@ -269,7 +272,7 @@ impl Inbox {
                     let _ = reply.try_send(done);
                 }
                 Request::Reset(port, reply) => {
-                    let (time, count) = driver.reset(port);
+                    let (time, count) = path.reset(port);
                     let what = port.map_or("all".to_string(), |port| format!("port {port}"));
                     self.note(time, format!("reset {what}: {count} connections"));
                     let _ = reply.try_send((time, count));
@@ -285,9 +288,7 @@ impl Inbox {
         }
         action
     }
-}
 
-impl Inbox {
     fn note(&mut self, time: Time, what: String) {
         if self.changes.len() < CHANGES_MAX {
             self.changes.push(Changed { time, what });
@@ -295,7 +296,7 @@ impl Inbox {
     }
 }
 
-impl Drop for Inbox {
+impl<W> Drop for Inbox<W> {
     fn drop(&mut self) {
         // Dropping a pending request closes its reply channel, so that its caller fails with `LinkEnded`.
         let left = self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).take();

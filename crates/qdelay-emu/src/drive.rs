@@ -15,6 +15,7 @@
 //! Packets that are written together are joined again.
 
 mod access;
+mod controlled;
 mod read;
 mod release;
 

@@ -13,20 +13,22 @@
 mod event;
 mod meter;
 
+pub use crate::replace::Replaced;
 pub use event::{Event, EventKind, EventLog, LoggedEvent, Tap};
 
 use crate::device::{Port, Received};
 use crate::frame::{self, Malformed};
 use crate::plan_kind::PlanKind;
 use crate::pool::{Pool, Slot};
+use crate::replace::{Replaceable, replace_parts};
 use crate::resets::{Arrival, Connections, Reset};
 use meter::{Meter, handle};
 use qdelay_core::{DropReason, Time};
 use qdelay_path::stack::StackError;
 use qdelay_path::stack::{Adjustment, PathNodes, Plan, Role};
 use qdelay_path::{
-    AuditError, BuildError, BuildProblem, ByReason, Count, DelaySpec, ImpairmentSpec, LinkModel, LinkUsage,
-    NodeId, Observer, Path, PathError,
+    AuditError, BuildError, BuildProblem, ByReason, Count, DelaySpec, ImpairmentSpec, LinkUsage, NodeId,
+    Observer, Path, PathError,
 };
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
@@ -113,29 +115,6 @@ impl fmt::Display for EmulatorError {
 }
 impl std::error::Error for EmulatorError {}
 
-/// The parts that a replacement changed, by the port that the packets come from: [`Port::Outside`] is the downlink.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Replaced {
-    /// The discipline of the queue.
-    pub queue: [bool; 2],
-    /// The link.
-    pub link: [bool; 2],
-    /// Loss, corruption, reordering or duplication, or a cut.
-    pub impairment: [bool; 2],
-    /// Delay or jitter.
-    pub delay: [bool; 2],
-    /// Whether packets are held in the queue.
-    pub hold: [bool; 2],
-}
-
-impl Replaced {
-    /// True if any part has changed.
-    pub fn is_any(&self) -> bool {
-        let Replaced { queue, link, impairment, delay, hold } = *self;
-        [queue, link, impairment, delay, hold].into_iter().flatten().any(|changed| changed)
-    }
-}
-
 /// Two-way link or path that holds packets' bytes; see the module. `recorder` is notified of each packet at its end; packets
 /// that go down are recorded as [`Data`](qdelay_record::Direction::Data), those that go up as
 /// [`Acknowledgement`](qdelay_record::Direction::Acknowledgement). `tap` is notified of each event, with the packet's bytes.
@@ -188,56 +167,15 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// An impairment that is not a probability, a link with a light load in place of another, or the running plan is not a link of two
     /// directions; nothing has changed.
     pub fn replace(&mut self, now: Time, plan: Plan) -> Result<Replaced, BuildError> {
-        plan.check()?;
         let now = now.max(self.path.now());
         let PlanKind::Link(runs) = &mut self.plan else {
+            plan.check()?;
             let node = self.path.name(self.meter.nodes.link[Port::Outside.index()]).to_string();
             return Err(BuildError::new(node, BuildProblem::Fixed));
         };
-        for (name, new, old) in [("down-link", &plan.down, &runs.down), ("up-link", &plan.up, &runs.up)] {
-            if new.link != old.link && (new.link.light().is_some() || old.link.light().is_some()) {
-                return Err(BuildError::new(name, BuildProblem::LightFixed));
-            }
-        }
-        let has_other_seed = plan.seed != runs.seed;
-        self.path.set_seed(plan.seed);
-        let before = std::mem::replace(&mut **runs, plan.clone());
-        let mut replaced = Replaced::default();
-        // Down is declared first, and therefore replaced first.
-        let halves = [(Port::Outside, plan.down, before.down), (Port::Inside, plan.up, before.up)];
-        for (port, new, old) in halves {
-            let index = port.index();
-            replaced.queue[index] = has_other_seed || !new.has_queue_of(&old);
-            replaced.link[index] = new.link != old.link;
-            replaced.impairment[index] = has_other_seed || new.impairment != old.impairment;
-            replaced.delay[index] = has_other_seed || new.delay_spec() != old.delay_spec();
-            replaced.hold[index] = new.is_held != old.is_held;
-            let PathNodes { impairment, delay, link, queue, .. } = &self.meter.nodes;
-            let [impairment, delay, link, queue] = [impairment, delay, link, queue].map(|nodes| nodes[index]);
-            // Behind the link first, so that a packet that leaves because of the change meets what the change has made of it.
-            if replaced.impairment[index] {
-                let spec = new.impairment.clone();
-                let done = self.path.replace_impairment(now, impairment, spec, &mut any(&mut self.meter));
-                self.note(done);
-            }
-            if replaced.delay[index] {
-                let spec = new.delay_spec();
-                let done = self.path.replace_delay(now, delay, spec, &mut any(&mut self.meter));
-                self.note(done);
-            }
-            if replaced.link[index] {
-                let done = self.path.replace_link(now, link, new.link, &mut any(&mut self.meter));
-                self.note(done);
-            }
-            if replaced.queue[index] {
-                let done = self.path.replace_queue(now, queue, new.qdisc, &mut any(&mut self.meter));
-                self.note(done);
-            }
-            if replaced.hold[index] {
-                let done = self.path.hold_queue(now, queue, new.is_held, &mut any(&mut self.meter));
-                self.note(done);
-            }
-        }
+        let nodes = Replaceable::from(&self.meter.nodes);
+        let (replaced, done) = replace_parts(&mut self.path, nodes, now, runs, plan, any(&mut self.meter))?;
+        self.note(done);
         Ok(replaced)
     }
 

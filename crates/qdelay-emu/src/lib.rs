@@ -3,12 +3,14 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`emulator`], [`dumbbell`], [`plan_kind`] | the path together with the bytes of its packets; plans of a two-way link and of a scenario's path |
+//! | [`replace`] | parts of a two-way link replaced while packets are on its path |
 //! | [`drive`], [`clock`], [`wait`] | the event loop, its clock, and how it waits |
+//! | [`system_clock`] | a clock of every operating system |
 //! | [`device`], [`frame`], [`gso`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; super-packets; classes of packets; memory for packets |
 //! | [`link_setup`], [`netns`], [`dns`], [`relay`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link, and ports served for others |
 //! | [`audit`], [`stall`], [`accuracy`] | verdict on a run's validity; accuracy of its delays |
 //! | [`resets`] | TCP connections that cross the link, and the segments that end them |
-//! | [`control`], [`snapshot`], [`metrics`], [`figures`], [`log`] | requests, samples, Prometheus metrics, figures and logs for other threads |
+//! | [`control`], [`alarm`], [`snapshot`], [`metrics`], [`figures`], [`log`] | requests, samples, Prometheus metrics, figures and logs for other threads |
 //!
 //! Devices, namespaces, clocks and what uses them are for Linux; the other modules, which need no operating system, are built everywhere.
 //!
@@ -45,11 +47,12 @@
 
 pub mod accuracy;
 mod adjust;
+#[cfg(target_os = "linux")]
+pub mod alarm;
 pub mod audit;
 pub mod classes;
 #[cfg(target_os = "linux")]
 pub mod clock;
-#[cfg(target_os = "linux")]
 pub mod control;
 pub mod device;
 #[cfg(target_os = "linux")]
@@ -75,11 +78,12 @@ pub mod plan_kind;
 pub mod pool;
 #[cfg(target_os = "linux")]
 pub mod relay;
+pub mod replace;
 pub mod resets;
 #[cfg(target_os = "linux")]
 pub mod run_delay;
-#[cfg(target_os = "linux")]
 pub mod snapshot;
 pub mod stall;
+pub mod system_clock;
 #[cfg(target_os = "linux")]
 pub mod wait;

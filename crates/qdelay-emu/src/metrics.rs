@@ -106,7 +106,6 @@ impl ClassCounts {
         }
     }
     /// Adds the counts of `other`.
-    #[cfg(target_os = "linux")]
     pub(crate) fn plus(mut self, other: &ClassCounts) -> ClassCounts {
         self.offered = self.offered + other.offered;
         self.dequeued = self.dequeued + other.dequeued;

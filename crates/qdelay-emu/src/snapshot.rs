@@ -4,16 +4,14 @@
 //! Prometheus each compare with their own previous sample. A sample costs the data thread a few dozen microseconds, most of
 //! them for querying the kernel about drops and steal time; percentiles are computed by the reader.
 
-use crate::clock::Clock;
-use crate::device::{Device, Port};
-use crate::drive::Driver;
-use crate::emulator::Tap;
-use crate::metrics::{ClassCounts, DelayBuckets, HasMetrics, LogHistogram};
+use crate::audit::Audit;
+use crate::device::Port;
+use crate::metrics::{ClassCounts, DelayBuckets, LogHistogram, Metrics};
 use crate::stall::Stalls;
 use qdelay_core::dscp;
 use qdelay_core::{Span, Time};
 use qdelay_path::{Count, LinkUsage};
-use qdelay_record::{DelaySummary, Recorder};
+use qdelay_record::DelaySummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -128,22 +126,9 @@ pub struct Sample {
     pub reloads: u64,
 }
 
-impl Sample {
-    /// Takes a sample. Without metrics in the driver's tap, the tables of classes are empty.
-    pub fn collect<C, D, R, T>(
-        driver: &mut Driver<C, D, R, T>,
-        settings: Arc<LinkSettings>,
-        reloads: u64,
-    ) -> Sample
-    where
-        C: Clock,
-        D: Device,
-        R: Recorder,
-        T: Tap + HasMetrics,
-    {
-        let time = driver.clock().now();
-        let audit = driver.audit();
-        let host = HostSample {
+impl From<&Audit> for HostSample {
+    fn from(audit: &Audit) -> HostSample {
+        HostSample {
             lateness: audit.lateness.summary(),
             lateness_buckets: audit.lateness_buckets,
             lateness_limits: audit.limits,
@@ -162,24 +147,26 @@ impl Sample {
             cpu: audit.cpu,
             steal: audit.steal,
             reasons: audit.verdict().reasons,
-        };
-        let emulator = driver.emulator();
-        let usage = Port::ALL.map(|port| emulator.link_usage(port, time));
-        let metrics = emulator.tap().metrics();
-        // The data thread only copies; other threads compute percentiles and differences.
-        let ports = Port::ALL.map(|port| {
-            let of = metrics.map(|metrics| metrics.port(port));
-            PortSample {
-                classes: of
-                    .map(|of| of.classes().map(|(class, counts)| (class, counts.clone())).collect())
-                    .unwrap_or_default(),
-                sojourn: of.map(|of| of.sojourn().clone()).unwrap_or_default(),
-                usage: usage[port.index()],
-            }
-        });
-        Sample { time, ports, host, settings, reloads }
+        }
     }
+}
 
+impl PortSample {
+    /// Copies the counts of the packets that came from `port`; without metrics the tables of classes are empty.
+    pub fn new(port: Port, metrics: Option<&Metrics>, usage: LinkUsage) -> PortSample {
+        // The data thread only copies; other threads compute percentiles and differences.
+        let of = metrics.map(|metrics| metrics.port(port));
+        PortSample {
+            classes: of
+                .map(|of| of.classes().map(|(class, counts)| (class, counts.clone())).collect())
+                .unwrap_or_default(),
+            sojourn: of.map(|of| of.sojourn().clone()).unwrap_or_default(),
+            usage,
+        }
+    }
+}
+
+impl Sample {
     /// Packets that go down, which come from outside.
     pub fn down(&self) -> &PortSample {
         &self.ports[Port::Outside.index()]

@@ -4,8 +4,9 @@
 use crate::common::{Make, packet, plan, script, us};
 use qdelay_core::qdisc::COMPONENTS;
 use qdelay_core::{Ecn, Packet, Random, Span, Time};
+use qdelay_emu::alarm::Alarm;
 use qdelay_emu::clock::FakeClock;
-use qdelay_emu::control::{LoopAction, Sampler, control};
+use qdelay_emu::control::{Controlled, LoopAction, Sampler, control};
 use qdelay_emu::device::Port;
 use qdelay_emu::device::fake::FakeDevice;
 use qdelay_emu::drive::Driver;
@@ -152,7 +153,7 @@ fn snapshots_count_what_the_log_counts() {
             while now < END_MS * 1000 {
                 now += 1 + random.below(200_000);
                 turn_until(&mut driver, us(now));
-                let sample = Sample::collect(&mut driver, Arc::new(LinkSettings::default()), 0);
+                let sample = driver.sample(Arc::new(LinkSettings::default()), 0);
                 let snapshot = Snapshot::between(before.as_ref(), &sample);
                 let emulator = driver.emulator();
                 let names: Vec<_> =
@@ -220,11 +221,11 @@ fn check_buckets(counts: &[u64], sum_nanos: u128, oracle: &Oracle) {
 #[test]
 fn unlimited_links_and_empty_intervals_have_no_rates() {
     let mut driver = link(plan("taildrop", "line:infinite", 0), 1);
-    let sample = Sample::collect(&mut driver, Arc::default(), 0);
+    let sample = driver.sample(Arc::default(), 0);
     let snapshot = Snapshot::between(None, &sample);
     assert_eq!((snapshot.down.capacity_mbps, snapshot.down.rate_mbps, snapshot.interval_s), (None, 0.0, 0.0));
     turn_until(&mut driver, us(500_000));
-    let later = Snapshot::between(Some(&sample), &Sample::collect(&mut driver, Arc::default(), 0));
+    let later = Snapshot::between(Some(&sample), &driver.sample(Arc::default(), 0));
     assert!(later.down.capacity_mbps.is_none() && later.down.rate_mbps > 0.0);
 }
 
@@ -263,7 +264,7 @@ fn the_metrics_tap_allocates_nothing() {
 #[test]
 fn requests_of_other_threads_are_answered() {
     let mut driver = link(plan("taildrop", "line:12mbit", 0), 3);
-    let (line, mut inbox) = control(LinkSettings::default()).unwrap();
+    let (line, mut inbox) = control(LinkSettings::default(), Alarm::new().unwrap());
     let other = line.clone();
     let asking = std::thread::spawn(move || {
         let mut sampler = Sampler::new(other.clone());

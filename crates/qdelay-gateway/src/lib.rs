@@ -34,15 +34,16 @@ use privileges::User;
 use qdelay_config::Setting;
 use qdelay_core::component::Registry;
 use qdelay_core::{Span, Time};
+use qdelay_emu::alarm::Alarm;
 use qdelay_emu::clock::RealClock;
-use qdelay_emu::control::{Control, Inbox, LoopAction, control};
+use qdelay_emu::control::{Control, Controlled, Inbox, LoopAction, control};
 use qdelay_emu::device::HEADER_MAX;
 use qdelay_emu::device::offload::Keeper;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::Emulator;
 use qdelay_emu::metrics::Metrics;
 use qdelay_emu::pool::Pool;
-use qdelay_emu::snapshot::{Sample, Snapshot};
+use qdelay_emu::snapshot::Snapshot;
 use qdelay_emu::wait::{Permission, WaitOptions, Waiter};
 use qdelay_record::{PacketFile, Recorder};
 use qdelay_study::engine::cannot_write;
@@ -154,7 +155,7 @@ fn open(
     path: &Path,
     config: &Config,
     wait: WaitOptions,
-) -> Result<(Service, [Side; 2], Waiter, Inbox), Failure> {
+) -> Result<(Service, [Side; 2], Waiter, Inbox<Alarm>), Failure> {
     let user = config.user().map(User::find).transpose();
     let user = user.map_err(|message| config.failure(&config.tables.gateway.user, message))?;
     if user.is_some() && !privileges::is_root() {
@@ -198,10 +199,10 @@ fn open(
     for (name, side) in [inside, outside].into_iter().zip(&sides) {
         report_interface(name, side, config.mtu());
     }
-    let (line, inbox) =
-        control(config.settings()).map_err(|error| failed("creating an event descriptor", error))?;
-    let alarm = inbox.alarm().map_err(|error| failed("creating an event descriptor", error))?;
-    let waiter = Waiter::new(wait, [alarm]);
+    let no_alarm = |error| failed("creating an event descriptor", error);
+    let alarm = Alarm::new().map_err(no_alarm)?;
+    let waiter = Waiter::new(wait, [alarm.descriptor().map_err(no_alarm)?]);
+    let (line, inbox) = control(config.settings(), alarm);
     let granted = waiter.granted();
     for (what, grant) in [("real-time priority", &granted.priority), ("locked memory", &granted.memory)] {
         if let Permission::Refused(why) = grant {
@@ -252,7 +253,7 @@ fn carry<R: Recorder>(
     service: Service,
     sides: [Side; 2],
     waiter: &mut Waiter,
-    mut inbox: Inbox,
+    mut inbox: Inbox<Alarm>,
     logs: Logs,
     recorder: R,
 ) -> Result<R, Failure> {
@@ -294,7 +295,7 @@ fn carry<R: Recorder>(
     drop(inbox);
     drop(server);
     let (settings, reloads) = reloader.running();
-    let last = Sample::collect(&mut driver, Arc::new(settings), reloads);
+    let last = driver.sample(Arc::new(settings), reloads);
     let (emulator, mut sides, mut audit) = driver.finish();
     for side in &mut sides {
         if let Err(error) = side.restore() {

@@ -1,26 +1,25 @@
 //! The command: options in, a proxy while a program or the user wants it, figures and verdict out.
 
-use crate::control::{Command as Request, Control};
 use crate::engine::Settings;
 use crate::mapping::Mapping;
 use crate::options::ProxyOptions;
+use crate::program::{self, Program};
 use crate::serve::{Outcome, Proxy, ProxyError};
 use qdelay_core::component::Registry;
 use qdelay_emu::accuracy::late_share;
 use qdelay_emu::audit::AuditFacts;
-use qdelay_path::stack::Plan;
 use qdelay_study::lists::component;
 use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
+use qdelay_terminal::live::adjust::{Adjuster, Files};
+use qdelay_terminal::live::control::protocol;
+use qdelay_terminal::live::settings;
 use qdelay_terminal::output::{check_place, eprint, eprintln_line, stop_when_interrupted};
 use qdelay_terminal::{directions, verdict};
 use qdelay_traffic::transport::TransportConfig;
 use serde_json::json;
-use std::io::ErrorKind;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
-use std::thread;
 
 /// Most bytes of datagrams on the path.
 const DATAGRAM_BYTES: u64 = 64 << 20;
@@ -38,13 +37,20 @@ pub fn run(options: &ProxyOptions, registry: &Registry) -> Result<(), Failure> {
             Some(("--to", message)) => Failure::input("--to", message),
             _ => Failure::input("--listen", error),
         })?;
-    let settings = settings(options, registry)?;
-    let plan = plan(options, registry)?;
+    let settings = engine_settings(options, registry)?;
+    let keys = options.path.keys(registry)?;
+    let library = Library::for_scenario(None, &options.traces);
+    let plan = keys.plan(options.path.seed, &library, registry)?;
     options.json.as_deref().map_or(Ok(()), check_place)?;
+    let places = options.control.open(options.control.listen()?)?;
     // Before any other thread, so that all of them leave the signal to the handler.
     let stop = stop_when_interrupted();
     let report = Box::new(eprintln_line);
-    let (mut proxy, control) = Proxy::new(plan, settings, mappings.clone(), report).map_err(failure)?;
+    let shown = options.control.given().map(|_| settings::of_plan(&keys, &plan));
+    let (mut proxy, control) =
+        Proxy::new(plan, settings, mappings.clone(), shown, report).map_err(failure)?;
+    let adjuster = Adjuster::new(control.clone(), registry.clone(), Files::OfUser(options.traces.clone()));
+    let servers = places.serve(&control, &adjuster).map_err(|error| Failure::input("--control", error))?;
     let addresses = proxy.addresses().map_err(|error| failure(error.into()))?;
     if !options.quiet {
         for (mapping, address) in mappings.iter().zip(&addresses) {
@@ -52,12 +58,8 @@ pub fn run(options: &ProxyOptions, registry: &Registry) -> Result<(), Failure> {
             eprintln_line(&format!("{transport}:{address} -> {target}"));
         }
     }
-    let program = match options.command.split_first() {
-        Some((name, arguments)) => {
-            let child = Command::new(name).args(arguments).spawn();
-            let child = child.map_err(|error| cannot_run(&name.to_string_lossy(), &error))?;
-            Some(wait_for(child, control))
-        }
+    let program = match Program::start(&options.command, &options.control)? {
+        Some(program) => Some(program.end_with(&mut proxy, control)),
         // An interrupt goes to the program too, which then ends, and the proxy with it.
         None => {
             proxy.stop_when(stop);
@@ -68,7 +70,8 @@ pub fn run(options: &ProxyOptions, registry: &Registry) -> Result<(), Failure> {
     let status = program.and_then(|program| program.join().ok()).flatten();
     ran?;
     let outcome = proxy.outcome().map_err(|error| Failure::Check(error.to_string()))?;
-    let status = status.map_or(0, status_of);
+    drop(servers);
+    let status = status.map_or(0, program::status_of);
     if !options.quiet {
         // Standard output belongs to the program.
         eprint(&text(&outcome));
@@ -82,35 +85,6 @@ pub fn run(options: &ProxyOptions, registry: &Registry) -> Result<(), Failure> {
     }
 }
 
-/// Waits for the program on a thread, which then stops the proxy.
-fn wait_for(mut child: Child, control: Control) -> thread::JoinHandle<Option<ExitStatus>> {
-    thread::spawn(move || {
-        let status = child.wait().ok();
-        // A proxy that has ended needs no stop.
-        let _ = control.send(Request::Stop);
-        status
-    })
-}
-
-/// The exit status of a program, as a shell shows it.
-fn status_of(status: ExitStatus) -> u8 {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt as _;
-        if let Some(signal) = status.signal() {
-            return u8::try_from(128 + signal).unwrap_or(u8::MAX);
-        }
-    }
-    status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1))
-}
-
-fn cannot_run(name: &str, error: &std::io::Error) -> Failure {
-    match error.kind() {
-        ErrorKind::NotFound => Failure::input(name, "no such program; expected one that is installed"),
-        _ => Failure::input(name, format!("cannot be run: {error}; expected a program")),
-    }
-}
-
 fn failure(error: ProxyError) -> Failure {
     match &error {
         ProxyError::Listen(mapping, cause) => Failure::input(
@@ -121,7 +95,7 @@ fn failure(error: ProxyError) -> Failure {
     }
 }
 
-fn settings(options: &ProxyOptions, registry: &Registry) -> Result<Settings, Failure> {
+fn engine_settings(options: &ProxyOptions, registry: &Registry) -> Result<Settings, Failure> {
     let tcp = component("--tcp", &options.tcp, qdelay_traffic::control::COMPONENTS, registry)?;
     let expected = || Failure::input("--tcp", format!("'{}' is no congestion control", options.tcp));
     match TransportConfig::build(&tcp).map_err(|error| Failure::input("--tcp", error))? {
@@ -198,6 +172,7 @@ fn json(options: &ProxyOptions, mappings: &[Mapping], outcome: &Outcome, status:
             "retransmits_up": retransmits_up,
         },
         "datagrams_turned_away": datagrams,
+        "changes": protocol::changes(&outcome.changes),
         "audit": {
             "trustworthy": facts.verdict.trustworthy,
             "reasons": facts.verdict.reasons,
@@ -227,9 +202,4 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         Failure::input(path.display(), format!("cannot be written: {error}; expected a writable place"))
     };
     std::fs::write(path, text).map_err(fault)
-}
-
-fn plan(options: &ProxyOptions, registry: &Registry) -> Result<Plan, Failure> {
-    let library = Library::for_scenario(None, &options.traces);
-    Ok(options.path.keys(registry)?.plan(options.path.seed, &library, registry)?)
 }

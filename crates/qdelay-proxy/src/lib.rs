@@ -4,16 +4,13 @@
 //! | --- | --- |
 //! | [`engine`] | connections and datagrams on the path, without sockets and clock |
 //! | [`mapping`] | ports to listen on, and their targets |
-//! | [`serve`] | the sockets, and the loop that moves bytes between them and the engine |
-//! | [`control`] | requests from other threads |
-//! | [`clock`] | time since the start |
-//! | [`options`], [`command`] | `qdelay proxy` |
+//! | [`serve`] | the sockets, the loop that moves bytes between them and the engine, and requests from other threads |
+//! | [`options`], [`command`], `program` | `qdelay proxy`, and the program that it runs |
 
-pub mod clock;
 pub mod command;
-pub mod control;
 pub mod engine;
 pub mod mapping;
 pub mod options;
+mod program;
 pub mod serve;
 mod wait;

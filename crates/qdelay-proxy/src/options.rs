@@ -2,6 +2,7 @@
 
 use crate::mapping::Listen;
 use clap::Args;
+use qdelay_terminal::live::control_options::ControlOptions;
 use qdelay_terminal::path_options::PathOptions;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -43,6 +44,9 @@ pub struct ProxyOptions {
     /// Most connections at a time; further ones are reset
     #[arg(long, value_name = "N", default_value = "1024", value_parser = connections, allow_hyphen_values = true)]
     pub connections: usize,
+    /// Places at which requests are accepted.
+    #[command(flatten)]
+    pub control: ControlOptions,
     /// Write figures and verdict to this file as JSON (docs/json.md)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

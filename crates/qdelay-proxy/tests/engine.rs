@@ -4,7 +4,7 @@ use crate::common::{at, direction, ms, plan, settings};
 use qdelay_core::{Span, Time};
 use qdelay_emu::device::Port;
 use qdelay_path::LossModel;
-use qdelay_path::stack::Plan;
+use qdelay_path::stack::{Adjustment, DirectionAdjustment, Plan};
 use qdelay_proxy::engine::{Action, Engine, Key};
 
 /// Runs the engine until `end`; the target accepts at once, and both programs read all bytes. Returns bytes and the time of the last ones for
@@ -132,6 +132,47 @@ fn number_of_connections_is_bounded() {
     run(&mut engine, at(50));
     let again = engine.open(at(60)).unwrap();
     assert_eq!((again.index(), again.number()), (keys[3].index(), 16));
+}
+
+/// Datagrams that enter before a change have the old delay, those from its time on the new one; a cut drops, a pause keeps.
+#[test]
+fn a_change_holds_from_its_time_on() {
+    let mut engine = Engine::new(plan("infinite", 10, 0.0), settings(1000)).unwrap();
+    let arrivals = |engine: &mut Engine, until: Time| {
+        let (mut times, mut due) = (Vec::new(), Vec::new());
+        engine.advance(until);
+        engine.take_due(&mut due);
+        times.extend(due.iter().map(|(_, time)| time.since(Time::ZERO).as_millis()));
+        while let Some(datagram) = engine.next_datagram() {
+            engine.give_back(datagram.data);
+        }
+        times
+    };
+    let change = |part: DirectionAdjustment| Adjustment { up: part, ..Adjustment::default() };
+    let send = |engine: &mut Engine, now: u64| engine.send(at(now), 1, Port::Inside, &[0; 100]);
+    send(&mut engine, 100);
+    let longer = DirectionAdjustment { delay: Some((ms(50), None)), ..Default::default() };
+    assert_eq!(engine.adjust(at(100), &change(longer)), Ok(at(100)));
+    send(&mut engine, 100);
+    assert_eq!(arrivals(&mut engine, at(200)), [110, 150]);
+
+    let cut = |is_cut| DirectionAdjustment { is_cut: Some(is_cut), ..Default::default() };
+    engine.adjust(at(200), &change(cut(true))).unwrap();
+    send(&mut engine, 200);
+    engine.adjust(at(201), &change(cut(false))).unwrap();
+    send(&mut engine, 201);
+    assert_eq!(arrivals(&mut engine, at(300)), [251], "what was cut is lost");
+
+    let hold = |is_held| DirectionAdjustment { is_held: Some(is_held), ..Default::default() };
+    engine.adjust(at(300), &change(hold(true))).unwrap();
+    send(&mut engine, 300);
+    engine.adjust(at(340), &change(hold(false))).unwrap();
+    assert_eq!(arrivals(&mut engine, at(400)), [390], "what was held leaves");
+
+    let lossy = DirectionAdjustment { loss: Some(LossModel::Random(1.5)), ..Default::default() };
+    assert!(engine.adjust(at(400), &change(lossy)).unwrap_err().contains("expected"));
+    engine.audit().unwrap();
+    assert_eq!((engine.packets_inside(), engine.measures(Port::Inside).delivered.packets), (0, 4));
 }
 
 /// Sends datagrams of `bytes` and counts those that arrive.

@@ -1,10 +1,11 @@
 //! Random operations on an engine beside a slow model of what the programs at both ends must see.
 
 use crate::common::{direction, ms, settings};
+use qdelay_core::qdisc::AnyQdisc;
 use qdelay_core::{Random, Span, Time};
 use qdelay_emu::device::Port;
 use qdelay_path::LossModel;
-use qdelay_path::stack::Plan;
+use qdelay_path::stack::{Adjustment, DirectionAdjustment, Plan};
 use qdelay_proxy::engine::{Action, Engine, Key};
 use qdelay_testing::for_each_seed;
 use std::collections::BTreeMap;
@@ -44,6 +45,7 @@ struct Model {
     asked: Vec<Key>,
     done: u32,
     resets: u32,
+    changes: u32,
     random: Random,
 }
 
@@ -78,6 +80,8 @@ impl Model {
             2..=9 => self.send(),
             10 => self.close(),
             11 if self.below(4) == 0 => self.reset(),
+            11 if self.below(4) == 0 => self.change(),
+            11 if self.below(8) == 0 => self.abort(),
             12..=14 => self.answer(),
             _ => {
                 let scale = [10, 300, 20_000, 300_000][self.below(4) as usize];
@@ -128,6 +132,36 @@ impl Model {
             connection.is_reset = true;
             self.engine.reset(self.now, key, port);
         }
+    }
+
+    /// A change of the path, by another thread.
+    fn change(&mut self) {
+        let mut adjustment = Adjustment::default();
+        let half = if self.below(2) == 0 { &mut adjustment.down } else { &mut adjustment.up };
+        let other = direction(
+            ["300kbit", "5mbit", "200mbit", "infinite"][self.random.below(4) as usize],
+            [0, 1, 40][self.random.below(3) as usize],
+            [0.0, 0.02, 0.3][self.random.below(3) as usize],
+        );
+        match self.random.below(6) {
+            0 => half.link = Some(other.link),
+            1 => half.delay = Some((other.delay, None)),
+            2 => half.loss = Some(other.impairment.loss),
+            3 => half.qdisc = Some(AnyQdisc::parse("fq_codel:limit=1000").unwrap()),
+            4 => half.is_cut = Some(self.random.below(2) == 0),
+            _ => half.is_held = Some(self.random.below(2) == 0),
+        }
+        let time = self.engine.adjust(self.now, &adjustment).unwrap();
+        assert_eq!(time, self.now, "a change holds at once");
+        self.changes += 1;
+    }
+
+    /// A connection is ended from outside: both of its sockets are reset.
+    fn abort(&mut self) {
+        let Some(key) = self.key() else { return };
+        assert!(self.engine.abort(key) && !self.engine.abort(key));
+        self.connections.remove(&key);
+        self.resets += 1;
     }
 
     /// The target accepts or refuses.
@@ -200,6 +234,13 @@ impl Model {
 
     /// Both programs of every connection close; all of them end.
     fn finish(&mut self) {
+        let whole = DirectionAdjustment {
+            is_cut: Some(false),
+            is_held: Some(false),
+            loss: Some(LossModel::Random(0.02)),
+            ..DirectionAdjustment::default()
+        };
+        self.engine.adjust(self.now, &Adjustment { down: whole.clone(), up: whole }).unwrap();
         let deadline = self.now + Span::from_secs(100_000);
         while !self.connections.is_empty() || self.engine.packets_inside() > 0 {
             while !self.asked.is_empty() {
@@ -235,7 +276,7 @@ impl Model {
 
 #[test]
 fn every_byte_arrives_once_and_in_order() {
-    let (mut done, mut resets, mut retransmits) = (0, 0, 0);
+    let (mut done, mut resets, mut retransmits, mut changes) = (0, 0, 0, 0);
     for_each_seed(150, |seed| {
         let mut random = Random::derive(seed, "model", "plan");
         let links = ["300kbit", "5mbit", "200mbit", "infinite"];
@@ -259,6 +300,7 @@ fn every_byte_arrives_once_and_in_order() {
             asked: Vec::new(),
             done: 0,
             resets: 0,
+            changes: 0,
             random,
         };
         for _ in 0..600 {
@@ -272,9 +314,11 @@ fn every_byte_arrives_once_and_in_order() {
         assert_eq!(counts.opened, counts.done + counts.resets);
         done += model.done;
         resets += model.resets;
+        changes += model.changes;
         retransmits += counts.retransmits.iter().sum::<u64>();
     });
     assert!(done > qdelay_testing::least(300), "{done}");
     assert!(resets > qdelay_testing::least(50), "{resets}");
+    assert!(changes > qdelay_testing::least(300), "{changes}");
     assert!(retransmits > qdelay_testing::least(100), "{retransmits}");
 }

@@ -1,10 +1,11 @@
 //! The proxy between sockets of the loopback interface.
 
 use crate::common::{ms, plan, settings};
-use qdelay_core::{Span, Time};
-use qdelay_path::stack::Plan;
-use qdelay_proxy::clock::Clock;
-use qdelay_proxy::control::{Command, Control};
+use qdelay_core::Time;
+use qdelay_emu::control::{Change, Control};
+use qdelay_emu::snapshot::LinkSettings;
+use qdelay_emu::system_clock::SystemClock;
+use qdelay_path::stack::{Adjustment, DirectionAdjustment, Plan};
 use qdelay_proxy::engine::Settings;
 use qdelay_proxy::mapping::{Listen, Mapping, Target, Transport};
 use qdelay_proxy::serve::{Outcome, Proxy};
@@ -32,8 +33,14 @@ impl Running {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = lines.clone();
         let report = Box::new(move |line: &str| kept.lock().unwrap().push(line.to_string()));
-        let (mut proxy, control) =
-            Proxy::new(plan, settings, vec![Mapping { listen, target }], report).unwrap();
+        let (mut proxy, control) = Proxy::new(
+            plan,
+            settings,
+            vec![Mapping { listen, target }],
+            Some(LinkSettings::default()),
+            report,
+        )
+        .unwrap();
         let address = proxy.addresses().unwrap()[0];
         let thread = thread::spawn(move || {
             proxy.run().unwrap();
@@ -50,7 +57,7 @@ impl Running {
 
     fn end(self) -> Outcome {
         let Running { control, thread, .. } = self;
-        control.send(Command::Stop).unwrap();
+        control.stop().unwrap();
         // The request counts although the last handle is gone before the loop wakes.
         drop(control);
         thread.join().unwrap()
@@ -94,7 +101,7 @@ fn bytes(seed: u64, count: usize) -> Vec<u8> {
 #[test]
 fn echo_takes_at_least_the_delays() {
     let proxy = Running::start(Transport::Tcp, server(echo), plan("50mbit", 30, 0.0), settings(1 << 20));
-    let clock = Clock::start();
+    let clock = SystemClock::start();
     let mut stream = proxy.connect();
     stream.write_all(b"hello").unwrap();
     let mut answer = [0; 5];
@@ -231,7 +238,7 @@ fn datagram_echo() -> SocketAddr {
 fn datagrams_of_several_clients_are_answered() {
     let proxy = Running::start(Transport::Udp, datagram_echo(), plan("10mbit", 15, 0.0), settings(1000));
     let clients: Vec<UdpSocket> = (0..5).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
-    let clock = Clock::start();
+    let clock = SystemClock::start();
     for (number, client) in clients.iter().enumerate() {
         client.set_read_timeout(Some(PATIENCE)).unwrap();
         client.send_to(&[number as u8; 100], proxy.address).unwrap();
@@ -263,15 +270,41 @@ fn all_datagrams_are_lost_at_a_loss_of_everything() {
     assert!(up.packets_delivered > 0 && down.drops > 0, "{up:?} {down:?}");
 }
 
+/// A request of one byte over `stream`, and its answer.
+fn asks(stream: &mut TcpStream) -> Result<(), ErrorKind> {
+    stream.write_all(b"x").map_err(|error| error.kind())?;
+    stream.read_exact(&mut [0; 1]).map_err(|error| error.kind())
+}
+
 #[test]
-fn command_resets_open_connections() {
+fn connections_are_reset_by_port_or_all() {
     let proxy = Running::start(Transport::Tcp, server(echo), plan("10mbit", 1, 0.0), settings(1 << 16));
-    let mut stream = proxy.connect();
-    stream.write_all(b"x").unwrap();
-    stream.read_exact(&mut [0; 1]).unwrap();
-    proxy.control.send(Command::Reset).unwrap();
-    let error = stream.read(&mut [0; 10]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    assert_eq!(proxy.connect().write(b"y").unwrap(), 1, "new connections are carried");
-    assert!(proxy.end().duration > Span::ZERO);
+    let mut streams: Vec<TcpStream> = (0..3).map(|_| proxy.connect()).collect();
+    streams.iter_mut().for_each(|stream| asks(stream).unwrap());
+    let client = streams[0].local_addr().unwrap().port();
+    assert_eq!(proxy.control.reset(Some(1)).unwrap().1, 0);
+    // A pause of the path does not keep a reset.
+    let hold = |is_held| {
+        let part = DirectionAdjustment { is_held: Some(is_held), ..Default::default() };
+        let adjustment = Adjustment { down: part.clone(), up: part };
+        let change = Change { adjustment, settings: Default::default(), what: format!("hold {is_held}") };
+        proxy.control.adjust(change).unwrap().unwrap()
+    };
+    let paused = hold(true);
+    assert_eq!(proxy.control.reset(Some(client)).unwrap().1, 1);
+    assert_eq!(asks(&mut streams[0]), Err(ErrorKind::ConnectionReset));
+    assert!(hold(false) >= paused);
+    streams[1..].iter_mut().for_each(|stream| asks(stream).unwrap());
+    assert_eq!(proxy.control.reset(Some(proxy.address.port())).unwrap().1, 2);
+    streams[1..].iter_mut().for_each(|stream| assert_eq!(asks(stream), Err(ErrorKind::ConnectionReset)));
+    let mut again = proxy.connect();
+    assert_eq!(asks(&mut again), Ok(()), "new connections are carried");
+    assert_eq!(proxy.control.reset(None).unwrap().1, 1);
+    let sample = proxy.control.sample().unwrap();
+    assert!(sample.up().total().delivered.packets > 10 && sample.host.released > 0);
+    let outcome = proxy.end();
+    assert_eq!((outcome.counts.opened, outcome.counts.resets, outcome.open), (4, 4, 0));
+    let whats: Vec<&str> = outcome.changes.iter().map(|change| change.what.as_str()).collect();
+    assert_eq!(whats[..2], ["reset port 1: 0 connections", "hold true"]);
+    assert_eq!(whats[whats.len() - 1], "reset all: 1 connections");
 }

@@ -11,12 +11,11 @@
 //! | [`text_table`] | tables of text |
 //! | [`values`] | parsers for the values of options |
 //!
-//! Files, progress and live views are for Linux; the rest is built everywhere.
+//! Files, progress, live views and the control socket are for Linux; the rest is built everywhere.
 #![forbid(unsafe_code)]
 
 pub mod directions;
 pub mod error;
-#[cfg(target_os = "linux")]
 pub mod live;
 pub mod output;
 pub mod path_options;

@@ -78,7 +78,6 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
         drain: options.drain,
         live: options.live,
         control: options.control.clone(),
-        http: options.http,
         registry: registry.clone(),
         traces: options.traces.clone(),
         packets: options.packets.clone(),

@@ -2,8 +2,9 @@
 
 use crate::common::{command, folder, read, refused, run};
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStderr, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -52,11 +53,19 @@ impl Running {
     }
 
     /// Interrupts the proxy. Returns its exit status and the rest of its standard error.
-    fn interrupt(mut self) -> (Option<i32>, String) {
+    fn interrupt(&mut self) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         let mut text = String::new();
         self.output.read_to_string(&mut text).unwrap();
         (self.child.wait().unwrap().code(), text)
+    }
+}
+
+/// A failed test leaves no proxy behind, which would keep the output of the tests open.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -69,7 +78,7 @@ fn connections_and_datagrams_share_a_link() {
     let mut arguments = vec!["--listen", "0", "--to", &tcp, "--listen", "udp:0", "--to", &udp];
     arguments.extend(["--down", "20mbit", "--up", "20mbit", "--qdisc", "codel", "--delay", "5ms"]);
     arguments.extend(["--json", json.to_str().unwrap()]);
-    let proxy = Running::start(&arguments);
+    let mut proxy = Running::start(&arguments);
 
     let sent: Vec<u8> = (0..100_000_u32).map(|number| number.wrapping_mul(number) as u8).collect();
     let mut stream = TcpStream::connect(proxy.addresses[0]).unwrap();
@@ -162,4 +171,152 @@ fn bad_options_are_refused() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(text.contains("no-such-program: no such program; expected one that is installed"), "{text}");
+}
+
+/// A request of one byte over `stream`; what came of it within `patience`.
+fn say(stream: &mut TcpStream, patience: Duration) -> String {
+    stream.set_read_timeout(Some(patience)).unwrap();
+    let said = stream.write_all(b"x").and_then(|()| stream.read(&mut [0; 1]));
+    match said {
+        Ok(count) => format!("{count} bytes"),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => "silence".to_string(),
+        Err(error) => error.kind().to_string(),
+    }
+}
+
+/// A server that sends back each piece that it reads.
+fn echo_server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut piece = [0; 100];
+                while let Ok(count @ 1..) = stream.read(&mut piece) {
+                    let _ = stream.write_all(&piece[..count]);
+                }
+            });
+        }
+    });
+    address
+}
+
+/// Longest silence that counts as an answer that is still to come.
+const SILENCE: Duration = Duration::from_millis(400);
+
+#[test(waits)]
+fn proxy_is_changed_while_it_runs() {
+    let folder = folder("proxy-changes");
+    let (socket, json) = (folder.join("proxy.sock"), folder.join("figures.json"));
+    let (socket, target) = (socket.to_str().unwrap(), echo_server());
+    let place = target.to_string();
+    let mut arguments = vec!["--listen", "0", "--to", &place, "--qdisc", "codel"];
+    arguments.extend(["--control", socket, "--json", json.to_str().unwrap()]);
+    let mut proxy = Running::start(&arguments);
+    let mut stream = TcpStream::connect(proxy.addresses[0]).unwrap();
+    let tell = |words: &[&str]| {
+        let output = run(words);
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {text}");
+        text
+    };
+    assert_eq!(say(&mut stream, PATIENCE), "1 bytes");
+    let whole = "1 bytes";
+    tell(&["pause", socket, "down"]);
+    assert_eq!(say(&mut stream, SILENCE), "silence");
+    tell(&["restore", socket]);
+    assert_eq!(say(&mut stream, PATIENCE), whole, "the answer that had waited");
+    tell(&["cut", socket, "up"]);
+    // The answer to the request before.
+    assert_eq!(say(&mut stream, PATIENCE), whole);
+    assert_eq!(say(&mut stream, SILENCE), "silence");
+    tell(&["restore", socket, "up"]);
+    assert_eq!(say(&mut stream, PATIENCE), whole, "TCP repeats what was cut");
+    tell(&["set", socket, "down=2mbit", "up-delay=5ms", "loss=0.5%", "down-cut=off", "qdisc=bode"]);
+    assert_eq!(say(&mut stream, PATIENCE), whole);
+    let wrong = run(&["set", socket, "dwn=1mbit"]);
+    let complaint = String::from_utf8(wrong.stderr).unwrap();
+    assert!(wrong.status.code() == Some(1) && complaint.contains("did you mean 'down'?"), "{complaint}");
+    let shown = tell(&["live", socket, "--once", "--json", "--interval", "50ms"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(
+        (&shown["down"]["setting"]["link"], &shown["down"]["setting"]["qdisc"]),
+        (&"2mbit".into(), &"bode".into())
+    );
+    assert!(shown["up"]["total"]["delivered"]["packets"].as_u64().unwrap() > 3, "{shown}");
+    assert!(tell(&["reset", socket, "--port", "1"]).contains(", 0 connections"));
+    let port = target.port().to_string();
+    assert!(tell(&["reset", socket, "--port", &port]).contains(", 1 connections"));
+    assert_eq!(say(&mut stream, PATIENCE), "connection reset");
+    let (status, text) = proxy.interrupt();
+    assert_eq!(status, Some(0), "{text}");
+    let figures = read(&json);
+    let changes = figures["changes"].as_array().unwrap();
+    let whats: Vec<&str> = changes.iter().map(|change| change["what"].as_str().unwrap()).collect();
+    assert_eq!(whats[..4], ["pause down", "restore both", "cut up", "restore up"]);
+    assert_eq!((whats.len(), whats[6]), (7, format!("reset port {port}: 1 connections").as_str()));
+    assert!(changes.iter().map(|change| change["time_s"].as_f64().unwrap()).is_sorted(), "{changes:?}");
+    assert!(figures["up"]["drops_by_reason"]["cut"].as_u64().unwrap() > 0, "{figures}");
+    assert_eq!(figures["connections"]["reset"], 1);
+}
+
+#[test(waits)]
+fn http_changes_a_proxy() {
+    let place = echo_server().to_string();
+    let mut child = command(&["proxy", "--listen", "0", "--to", &place, "--http", "127.0.0.1:0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    let (address, token) = line
+        .trim()
+        .strip_prefix("qdelay: control: http://")
+        .and_then(|rest| rest.split_once(", Authorization: Bearer "))
+        .unwrap_or_else(|| panic!("{line}"));
+    let request = |line: &str, token: &str, body: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        let head = format!(
+            "{line} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all((head + body).as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let set = request("POST /set", token, r#"{"down":"3mbit","up-loss":"1%"}"#);
+    assert!(set.starts_with("HTTP/1.1 200 ") && set.contains("set down=3mbit up-loss=1%"), "{set}");
+    assert!(request("GET /status", token, "").contains(r#""link":"3mbit""#));
+    assert!(request("GET /changes", token, "").contains(r#""what":"set down=3mbit up-loss=1%""#));
+    assert!(request("POST /reset", token, "").contains(r#""connections":0"#));
+    assert!(request("POST /cut", "guess", "").starts_with("HTTP/1.1 401 "));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// A request to stop ends the program, and the proxy with it.
+#[test(waits)]
+fn stop_ends_the_program_of_a_proxy() {
+    let socket = folder("proxy-stop").join("proxy.sock");
+    let mut arguments = vec!["proxy", "--listen", "0", "--to", "127.0.0.1:9", "--control"];
+    arguments.extend([socket.to_str().unwrap(), "--", "sh", "-c", "echo $QDELAY_CONTROL; read line"]);
+    let mut child = command(&arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim(), socket.to_str().unwrap());
+    // The program would end at the end of its input.
+    let _input = child.stdin.take();
+    let mut stream = UnixStream::connect(&socket).unwrap();
+    stream.write_all(b"{\"command\":\"stop\"}\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(129 | 143)), "{text}");
+    assert!(text.contains("verdict ") && !socket.exists(), "{text}");
 }

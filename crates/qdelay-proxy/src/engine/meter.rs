@@ -2,9 +2,10 @@
 
 use super::Key;
 use super::store::{Content, Store};
-use qdelay_core::{DropReason, Packet, Time};
+use qdelay_core::{DropReason, MarkReason, Packet, Time};
 use qdelay_emu::device::Port;
-use qdelay_emu::emulator::PortMeasures;
+use qdelay_emu::emulator::{Event, EventKind, PortMeasures, Tap};
+use qdelay_emu::metrics::Metrics;
 use qdelay_path::stack::{PathNodes, Role};
 use qdelay_path::{NodeId, Observer};
 use std::collections::VecDeque;
@@ -23,6 +24,8 @@ pub(super) struct Meter {
     pub nodes: PathNodes,
     /// Measurements by the port that the packets come from.
     pub measures: [PortMeasures; 2],
+    /// Counts by class, if the proxy is watched.
+    pub metrics: Option<Box<Metrics>>,
     pub store: Store,
     /// Packets that have arrived and are not processed yet.
     pub arrivals: VecDeque<Arrival>,
@@ -35,20 +38,31 @@ impl Meter {
         Meter {
             nodes,
             measures: Default::default(),
+            metrics: None,
             store: Store::default(),
             arrivals: VecDeque::new(),
             lost_resets: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, time: Time, node: NodeId, kind: EventKind, packet: &Packet) {
+        if let Some(metrics) = &mut self.metrics {
+            // Packets wait in one queue, which stamps their arrival.
+            let (entered, reached_bottleneck) = (packet.arrival, packet.arrival);
+            metrics.event(&Event { time, node, kind, packet: *packet, entered, reached_bottleneck }, &[]);
         }
     }
 }
 
 impl Observer for Meter {
     #[inline]
-    fn enqueued(&mut self, _: Time, node: NodeId, packet: &Packet) {
+    fn enqueued(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let Role { place, source } = self.nodes.role(node);
         if place.is_first() {
             self.measures[source.index()].arrived.add(packet);
         }
+        self.count(now, node, EventKind::Enqueued, packet);
     }
 
     #[inline]
@@ -57,6 +71,7 @@ impl Observer for Meter {
         if place.is_last() {
             self.measures[source.index()].sojourn.record(now.since(packet.arrival));
         }
+        self.count(now, node, EventKind::Dequeued, packet);
     }
 
     #[inline]
@@ -67,15 +82,22 @@ impl Observer for Meter {
             measures.departed.add(packet);
             measures.queue_delay.record(now.since(packet.arrival));
         }
+        self.count(now, node, EventKind::Departed, packet);
     }
 
     #[inline]
-    fn dropped(&mut self, _: Time, node: NodeId, packet: &Packet, _: DropReason) {
+    fn dropped(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.count(now, node, EventKind::Dropped(reason), packet);
         match self.store.take(packet.handle) {
             Content::Reset(key) => self.lost_resets.push((key, self.nodes.role(node).source)),
             Content::Datagram(_, data) => self.store.give_back(data),
             Content::Segment(..) | Content::Free => {}
         }
+    }
+
+    #[inline]
+    fn marked(&mut self, now: Time, node: NodeId, packet: &Packet, reason: MarkReason) {
+        self.count(now, node, EventKind::Marked(reason), packet);
     }
 
     #[inline]
@@ -95,6 +117,7 @@ impl Observer for Meter {
     fn delivered(&mut self, time: Time, node: NodeId, packet: &Packet) {
         let source = self.nodes.role(node).source;
         self.measures[source.index()].delivered.add(packet);
+        self.count(time, node, EventKind::Delivered, packet);
         self.arrivals.push_back(Arrival { time, port: source.other(), packet: *packet });
     }
 

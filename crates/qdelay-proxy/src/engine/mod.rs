@@ -6,11 +6,13 @@
 //! 2. reads the bytes of a socket into [`Engine::room`] and reports them ([`Engine::received`]), and its end ([`Engine::closed`],
 //!    [`Engine::reset`]); it passes in datagrams ([`Engine::send`]);
 //! 3. advances the time ([`Engine::advance`]), at [`Engine::next_deadline`] or later: due events happen at their own times;
-//! 4. does what the engine asks for ([`Engine::next_action`], [`Engine::next_datagram`]).
+//! 4. does what the engine asks for ([`Engine::next_action`], [`Engine::next_datagram`]);
+//! 5. changes the path ([`Engine::adjust`]) and ends connections ([`Engine::abort`]) at any time.
 //!
 //! A connection is a TCP connection of its own through the path, from SYN to FIN: its packets wait in queues, are dropped, and are sent again as
 //! in the simulator. The sockets at both ends only hand over and take bytes. `Connection` has the endpoints.
 
+mod changes;
 mod connection;
 mod meter;
 mod ring;
@@ -116,6 +118,7 @@ pub struct EngineCounts {
 #[derive(Debug)]
 pub struct Engine {
     path: Path,
+    plan: Plan,
     meter: Meter,
     settings: Settings,
     seed: u64,
@@ -141,10 +144,11 @@ impl Engine {
     /// The path cannot be built.
     pub fn new(plan: Plan, settings: Settings) -> Result<Engine, StackError> {
         let seed = plan.seed;
-        let (path, nodes) = plan.build()?;
+        let (path, nodes) = plan.clone().build()?;
         let most = settings.connections;
         Ok(Engine {
             path,
+            plan,
             meter: Meter::new(nodes),
             seed,
             connections: (0..most).map(|_| None).collect(),

@@ -4,13 +4,12 @@
 //! segments of one connection leave in one call.
 
 mod outcome;
+mod requests;
 mod tcp;
 mod udp;
 
 pub use outcome::Outcome;
 
-use crate::clock::Clock;
-use crate::control::{Command, Control};
 use crate::engine::{Action, Engine, Settings};
 use crate::mapping::{Mapping, Transport};
 use crate::wait::{LONGEST, wait};
@@ -19,15 +18,18 @@ use mio::net::{TcpListener, UdpSocket};
 use mio::{Events, Interest, Poll, Token, Waker};
 use qdelay_core::{Span, Time};
 use qdelay_emu::audit::Audit;
+use qdelay_emu::control::{Control, Inbox, control};
 use qdelay_emu::device::Port;
 use qdelay_emu::emulator::EmulatorError;
+use qdelay_emu::snapshot::LinkSettings;
+use qdelay_emu::system_clock::SystemClock;
 use qdelay_path::stack::{LATENESS_CEILING, Plan};
+use requests::PollWake;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
 use tcp::Connections;
 use udp::Flows;
 
@@ -80,12 +82,21 @@ enum Listener {
     Udp(UdpSocket),
 }
 
+impl Listener {
+    fn address(&self) -> io::Result<SocketAddr> {
+        match self {
+            Listener::Tcp(listener) => listener.local_addr(),
+            Listener::Udp(socket) => socket.local_addr(),
+        }
+    }
+}
+
 /// A function that is given each line for the user.
 pub type Report = Box<dyn FnMut(&str) + Send>;
 
 /// A proxy with its sockets; see the module.
 pub struct Proxy {
-    clock: Clock,
+    clock: SystemClock,
     poll: Poll,
     engine: Engine,
     audit: Audit,
@@ -93,9 +104,8 @@ pub struct Proxy {
     listeners: Vec<Listener>,
     connections: Connections,
     flows: Flows,
-    commands: Receiver<Command>,
-    /// Kept, because a wake-up is lost with the last handle of it.
-    _control: Control,
+    /// `None` while its requests are served.
+    inbox: Option<Inbox<PollWake>>,
     report: Report,
     due: Vec<(Port, Time)>,
     /// Time of the next round of writing, if there is anything to write.
@@ -105,10 +115,12 @@ pub struct Proxy {
     is_stopped: bool,
     /// Ends the loop from elsewhere, when it is set.
     stop: Option<Arc<AtomicBool>>,
+    /// Called at a request to stop, in place of the end of the loop.
+    at_stop: Option<Box<dyn FnMut() + Send>>,
 }
 
 impl Proxy {
-    /// Opens the listening sockets.
+    /// Opens the listening sockets. `shown` are the settings of the path for views of it; `None` where no one watches.
     ///
     /// # Errors
     /// The path cannot be built, or a place cannot be listened on.
@@ -116,19 +128,24 @@ impl Proxy {
         plan: Plan,
         settings: Settings,
         mappings: Vec<Mapping>,
+        shown: Option<LinkSettings>,
         report: Report,
     ) -> Result<(Proxy, Control), ProxyError> {
         let connections = Connections::new(settings.connections);
-        let engine = Engine::new(plan, settings).map_err(|error| ProxyError::Path(error.to_string()))?;
+        let mut engine = Engine::new(plan, settings).map_err(|error| ProxyError::Path(error.to_string()))?;
+        if shown.is_some() {
+            engine.count_classes().map_err(|error| ProxyError::Path(error.to_string()))?;
+        }
         let poll = Poll::new()?;
-        let (control, commands) = Control::new(Waker::new(poll.registry(), WAKER)?);
+        let wake = PollWake(Waker::new(poll.registry(), WAKER)?);
+        let (control, inbox) = control(shown.unwrap_or_default(), wake);
         let mut listeners = Vec::new();
         for (number, mapping) in mappings.iter().enumerate() {
             let listener = listen(&poll, Token(LISTENERS + number), mapping)
                 .map_err(|error| ProxyError::Listen(mapping.clone(), error))?;
             listeners.push(listener);
         }
-        let clock = Clock::start();
+        let clock = SystemClock::start();
         let audit = Audit::begin(clock.now(), [LATENESS_CEILING; 2], 0);
         let proxy = Proxy {
             clock,
@@ -139,14 +156,14 @@ impl Proxy {
             listeners,
             connections,
             flows: Flows::new(),
-            commands,
-            _control: control.clone(),
+            inbox: Some(inbox),
             report,
             due: Vec::new(),
             next_write: Time::ZERO,
             accepts_again: false,
             is_stopped: false,
             stop: None,
+            at_stop: None,
         };
         Ok((proxy, control))
     }
@@ -156,11 +173,7 @@ impl Proxy {
     /// # Errors
     /// The system does not name one.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
-        let address = |listener: &Listener| match listener {
-            Listener::Tcp(listener) => listener.local_addr(),
-            Listener::Udp(socket) => socket.local_addr(),
-        };
-        self.listeners.iter().map(address).collect()
+        self.listeners.iter().map(Listener::address).collect()
     }
 
     /// Lets the loop end within a tenth of a second when `stop` is set, such as by the handler of a signal.
@@ -168,7 +181,12 @@ impl Proxy {
         self.stop = Some(stop);
     }
 
-    /// Runs the loop until [`Command::Stop`].
+    /// Calls `act` at a request to stop, in place of ending the loop: for a program that is to end first.
+    pub fn at_stop(&mut self, act: impl FnMut() + Send + 'static) {
+        self.at_stop = Some(Box::new(act));
+    }
+
+    /// Runs the loop until a request to stop.
     ///
     /// # Errors
     /// The system refused to wait.
@@ -235,7 +253,7 @@ impl Proxy {
 
     fn serve(&mut self, now: Time, event: &Event) {
         match event.token().0 {
-            0 => self.obey(now),
+            0 => self.obey(),
             token @ FLOWS.. => self.read_flow(now, (token - FLOWS) as u32),
             token @ CONNECTIONS.. => {
                 let place = token - CONNECTIONS;
@@ -249,28 +267,25 @@ impl Proxy {
         }
     }
 
-    /// Obeys the commands of other threads.
-    fn obey(&mut self, now: Time) {
-        while let Ok(command) = self.commands.try_recv() {
-            match command {
-                Command::Stop => self.is_stopped = true,
-                Command::Reset => self.reset_all(now),
-            }
-        }
+    fn update_audit(&mut self, now: Time) {
+        self.audit.update(now, 0);
+        self.audit.pool_empty = self.engine.counts().unstored;
+        self.audit.send_full = self.flows.unsent;
     }
 
-    /// The results up to now.
+    /// The results up to now, after the loop has ended.
     ///
     /// # Errors
     /// A defect of this program: packets were lost or made up.
     pub fn outcome(&mut self) -> Result<Outcome, EmulatorError> {
         let now = self.clock.now();
         let now = self.engine.advance(now);
-        self.audit.update(now, 0);
-        self.audit.pool_empty = self.engine.counts().unstored;
-        self.audit.send_full = self.flows.unsent;
+        self.update_audit(now);
         self.engine.audit()?;
-        Ok(Outcome::collect(&self.engine, &self.audit, &self.connections, &self.flows, now))
+        let mut outcome = Outcome::collect(&self.engine, &self.audit, &self.connections, &self.flows, now);
+        // Requests fail from now on, because the loop has ended.
+        outcome.changes = self.inbox.take().map(|inbox| inbox.changes().to_vec()).unwrap_or_default();
+        Ok(outcome)
     }
 }
 

@@ -5,6 +5,7 @@ use super::udp::Flows;
 use crate::engine::{Engine, EngineCounts};
 use qdelay_core::{Span, Time};
 use qdelay_emu::audit::{Audit, AuditFacts};
+use qdelay_emu::control::Changed;
 use qdelay_emu::device::Port;
 use qdelay_emu::figures::{DirectionFigures, LinkUse};
 
@@ -23,6 +24,8 @@ pub struct Outcome {
     pub open: usize,
     /// Clients that were turned away, and datagrams of clients without a flow.
     pub rejected: [u64; 2],
+    /// Changes of the path, in the order of time.
+    pub changes: Vec<Changed>,
 }
 
 impl Outcome {
@@ -45,6 +48,7 @@ impl Outcome {
             counts: engine.counts(),
             open: engine.open_connections(),
             rejected: [connections.rejected, flows.rejected],
+            changes: Vec::new(),
         }
     }
 }

@@ -15,8 +15,8 @@ use std::net::{Shutdown, SocketAddr};
 const KERNEL_BUFFER: usize = 128 * 1024;
 
 /// The socket at one side of a connection.
-struct Socket {
-    stream: TcpStream,
+pub(super) struct Socket {
+    pub stream: TcpStream,
     /// Whether a read may find bytes.
     is_readable: bool,
     /// Whether a write may find room.
@@ -30,20 +30,22 @@ struct Socket {
 }
 
 /// A connection's sockets.
-struct Pair {
-    key: Key,
+pub(super) struct Pair {
+    pub key: Key,
+    /// The client's port.
+    pub client: u16,
     /// The place that the client came to.
-    mapping: usize,
+    pub mapping: usize,
     /// By port.
-    sockets: [Option<Socket>; 2],
+    pub sockets: [Option<Socket>; 2],
     /// The address of the target that is tried, by its place.
-    attempt: usize,
+    pub attempt: usize,
 }
 
 /// The sockets of all connections.
 pub(super) struct Connections {
     /// By [`Key::index`].
-    pairs: Vec<Option<Pair>>,
+    pub pairs: Vec<Option<Pair>>,
     /// Clients that were turned away because there were as many connections as are allowed.
     pub rejected: u64,
 }
@@ -78,7 +80,7 @@ impl Connections {
 }
 
 /// Lets the close of a socket be a reset.
-fn reset_at_close(stream: &TcpStream) {
+pub(super) fn reset_at_close(stream: &TcpStream) {
     // A socket that is gone already needs none.
     let _ = SockRef::from(stream).set_linger(Some(std::time::Duration::ZERO));
 }
@@ -111,8 +113,8 @@ impl Proxy {
     pub(super) fn accept(&mut self, now: Time, place: usize) {
         loop {
             let Some(Listener::Tcp(listener)) = self.listeners.get(place) else { return };
-            let stream = match listener.accept() {
-                Ok((stream, _)) => stream,
+            let (stream, client) = match listener.accept() {
+                Ok((stream, client)) => (stream, client.port()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 // The client has gone meanwhile.
                 Err(error)
@@ -139,10 +141,10 @@ impl Proxy {
                 continue;
             };
             match socket(self.poll.registry(), key, Port::Inside, stream, false) {
-                Ok(client) => {
-                    let sockets = [Some(client), None];
+                Ok(socket) => {
+                    let sockets = [Some(socket), None];
                     self.connections.pairs[key.index()] =
-                        Some(Pair { key, mapping: place, sockets, attempt: 0 });
+                        Some(Pair { key, client, mapping: place, sockets, attempt: 0 });
                 }
                 Err(_) => {
                     self.connections.pairs[key.index()] = None;
@@ -307,18 +309,5 @@ impl Proxy {
             pair.sockets[port.index()] = None;
         }
         self.engine.reset(now, key, port);
-    }
-
-    /// Resets all connections at both sides.
-    pub(super) fn reset_all(&mut self, now: Time) {
-        let keys: Vec<Key> = self.connections.pairs.iter().flatten().map(|pair| pair.key).collect();
-        for key in keys {
-            for port in Port::ALL {
-                if let Some(socket) = self.connections.socket(key, port) {
-                    reset_at_close(&socket.stream);
-                }
-                self.socket_gone(now, key, port);
-            }
-        }
     }
 }

@@ -20,6 +20,7 @@ pub use services::{Forward, ServicePort};
 use outcome::{direction_figures, link_use};
 use qdelay_core::component::Registry;
 use qdelay_core::{Rate, Span, Time};
+use qdelay_emu::alarm::Alarm;
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::control::{Inbox, LoopAction, control};
 use qdelay_emu::device::tun::OffloadMode;
@@ -41,8 +42,7 @@ use qdelay_study::cost::Stopwatch;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::live::Panel;
 use qdelay_terminal::live::adjust::{Adjuster, Files};
-use qdelay_terminal::live::control::{Socket, SocketOptions};
-use qdelay_terminal::live::http_control::{self, HttpControl};
+use qdelay_terminal::live::control_options::{ControlOptions, HttpListener};
 use qdelay_terminal::live::logs::{self, LogOptions, LogResults, Logs};
 use qdelay_terminal::output::eprintln_line;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
@@ -51,7 +51,6 @@ use services::Forwards;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Command;
@@ -62,8 +61,6 @@ const PLACE: &str = "qdelay link";
 const RESERVED: u32 = 4096;
 /// Environment variable of the command: the links around it.
 const STACK: &str = "QDELAY_LINK";
-/// Environment variable with the path of the control socket.
-const CONTROL: &str = "QDELAY_CONTROL";
 /// Time without packets on the path after which the link is idle: longer than a kernel delays an acknowledgement (40 ms), and than
 /// local programs take to answer.
 const QUIET: Span = Span::from_millis(50);
@@ -96,10 +93,8 @@ pub struct Link {
     pub drain: Span,
     /// Shows the live view at the foot of the terminal.
     pub live: bool,
-    /// Path of the control socket.
-    pub control: Option<PathBuf>,
-    /// Address of the control by HTTP.
-    pub http: Option<SocketAddr>,
+    /// Places at which requests are accepted.
+    pub control: ControlOptions,
     /// Components that changes may name in addition to the built-in ones.
     pub registry: Registry,
     /// Folders with traces that changes may name.
@@ -149,7 +144,7 @@ impl Link {
         let recorded = [&self.packets, &self.pcap].into_iter().flatten().cloned();
         logged.chain(recorded).try_for_each(|path| logs::refuse_existing(&path, self.force))?;
         // The address is one of this machine's namespace, which an ordinary user is about to leave.
-        let http = self.http.map(http_control::listen).transpose()?;
+        let http = self.control.listen()?;
         let private = !user::is_administrator();
         if private && self.nat {
             let message = "needs root or CAP_NET_ADMIN and CAP_SYS_ADMIN, because it changes forwarding and nftables of the \
@@ -230,7 +225,7 @@ impl Link {
         setup: LinkSetup,
         services: Services,
         recorder: R,
-        http: Option<(TcpListener, HttpControl)>,
+        http: Option<HttpListener>,
     ) -> Result<(R, Outcome), Failure> {
         let (down, up) = (&self.settings.down, &self.settings.up);
         let wanted = LogOptions {
@@ -241,10 +236,10 @@ impl Link {
             typed: [[&down.link, &down.qdisc], [&up.link, &up.qdisc]],
         };
         let logs = Logs::open(&wanted, &self.plan, |_, error| error.into())?;
-        let is_watched = self.live || self.control.is_some() || http.is_some();
+        let is_controlled = self.control.given().is_some();
+        let is_watched = self.live || is_controlled;
         let metrics = is_watched.then(|| Metrics::new(&self.plan)).transpose().map_err(cannot)?;
-        let socket =
-            self.control.as_deref().map(|path| Socket::open(&SocketOptions::private(path))).transpose()?;
+        let places = self.control.open(http)?;
         let mut pool = Pool::new(self.mtu, self.hold);
         pool.reserve(RESERVED);
         let emulator = Emulator::tapped(&self.plan, pool, recorder, (logs, metrics)).map_err(cannot)?;
@@ -255,27 +250,19 @@ impl Link {
         };
         let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, nat, .. } = setup;
         let mut command = self.command(&addresses, nat.is_some());
-        if let Some(socket) = &self.control {
-            command.env(CONTROL, std::path::absolute(socket).unwrap_or_else(|_| socket.clone()));
-        }
+        self.control.set_environment(&mut command);
         let shown = command.get_program().to_string_lossy().into_owned();
         // The driver exists before the command, so that kernel drops of its first packets are counted.
         let limits = self.plan.lateness_limits();
         let mut driver = Driver::new(RealClock::start(), [inside, outside], emulator, limits);
         driver.set_access_rate(self.access);
         let offload = driver.devices()[0].offload();
-        let (line, inbox) = control(self.settings.clone()).map_err(cannot)?;
-        let files = Files::OfUser(self.traces.clone());
-        let adjuster = Adjuster::new(line.clone(), self.registry.clone(), files);
-        if self.control.is_some() || http.is_some() {
+        let (line, inbox) = control(self.settings.clone(), Alarm::new().map_err(cannot)?);
+        let adjuster = Adjuster::new(line.clone(), self.registry.clone(), Files::OfUser(self.traces.clone()));
+        if is_controlled {
             driver.emulator().follow_connections();
         }
-        let serve = |socket: Socket| socket.serve(line.clone(), None, Some(adjuster.clone()));
-        let server = socket.map(serve).transpose().map_err(cannot)?;
-        if let Some((listener, http)) = http {
-            eprintln_line(&format!("control: http://{}, Authorization: Bearer {}", http.address, http.token));
-            http_control::serve(listener, http, line.clone(), adjuster).map_err(cannot)?;
-        }
+        let servers = places.serve(&line, &adjuster).map_err(cannot)?;
         let panel = self.live.then(|| Panel::start(line)).transpose().map_err(cannot)?;
         // The inbox is dropped before the live view: from then on, requests of the live view fail instead of waiting.
         let mut inbox = inbox;
@@ -288,7 +275,8 @@ impl Link {
         })?;
         // Pinning follows the start of the command, which would inherit it. Without pinning, releases are later, which the audit shows.
         let _ = steering.map(|steering| steering.pin_thread());
-        let mut waiter = Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.alarm().ok()));
+        let mut waiter =
+            Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.wake().descriptor().ok()));
         driver.begin();
         let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
         // A server may end with its last client, so it is judged before the drain.
@@ -299,7 +287,7 @@ impl Link {
         let drained = carried.and_then(|()| drain(&mut driver, &mut waiter, &mut inbox, self.drain));
         let changes = inbox.changes().to_vec();
         drop(inbox);
-        drop((panel, server));
+        drop((panel, servers));
         let (emulator, devices, mut audit) = driver.finish();
         let status = child.wait();
         let Services { server, relays, refusal } = services;
@@ -379,7 +367,7 @@ impl Link {
 fn drain<C, D, R, T>(
     driver: &mut Driver<C, D, R, T>,
     waiter: &mut Waiter,
-    inbox: &mut Inbox,
+    inbox: &mut Inbox<Alarm>,
     longest: Span,
 ) -> io::Result<DrainResult>
 where
@@ -389,7 +377,7 @@ where
     T: Tap + HasMetrics,
 {
     // The alarm of the command's end would stay readable, and end every wait at once.
-    waiter.set_alarms(inbox.alarm().ok());
+    waiter.set_alarms(inbox.wake().descriptor().ok());
     let begin = driver.clock().now();
     loop {
         let time = driver.clock().now().since(begin);
@@ -408,7 +396,7 @@ where
 fn drive<C, D, R, T>(
     driver: &mut Driver<C, D, R, T>,
     waiter: &mut Waiter,
-    inbox: &mut Inbox,
+    inbox: &mut Inbox<Alarm>,
     child: &mut Running,
 ) -> io::Result<()>
 where

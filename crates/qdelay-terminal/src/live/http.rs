@@ -6,7 +6,7 @@
 
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use qdelay_core::{Span, Time};
-use qdelay_emu::clock::{Clock, RealClock};
+use qdelay_emu::system_clock::SystemClock;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -134,7 +134,7 @@ fn answer(mut stream: TcpStream, slot: &ConnectionSlot<IpAddr>, service: &Servic
 
 /// Reads the request; `None` if the client closed the connection or took too long.
 fn read(stream: &mut TcpStream) -> io::Result<Option<Parsed>> {
-    let mut clock = RealClock::start();
+    let clock = SystemClock::start();
     let end = Time::ZERO + PATIENCE;
     let mut bytes = Vec::with_capacity(1024);
     let mut block = [0; 1024];

@@ -17,7 +17,6 @@ use super::http::{self, Answer, Request};
 use crate::error::Failure;
 use qdelay_emu::control::{Control, Sampler};
 use serde_json::{Map, Value};
-use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -54,7 +53,7 @@ pub fn listen(address: SocketAddr) -> Result<(TcpListener, HttpControl), Failure
 /// A random token.
 fn token() -> std::io::Result<String> {
     let mut bytes = [0; TOKEN_DIGITS / 2];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

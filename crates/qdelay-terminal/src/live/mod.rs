@@ -2,7 +2,8 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`control`], [`connection_slots`] | the control socket; the limit of connections |
+//! | [`control_options`] | the options `--control` and `--http`, and serving both |
+//! | [`control`], [`connection_slots`] | requests, and the control socket; the limit of connections |
 //! | [`adjust`], [`http`], [`http_control`] | changes to a running link; HTTP server; the control by HTTP |
 //! | [`history`] | the last snapshots, for drawing curves |
 //! | [`view`] | a snapshot as text: rows at the foot of a terminal, or a whole screen |
@@ -15,31 +16,24 @@
 pub mod adjust;
 pub mod connection_slots;
 pub mod control;
+pub mod control_options;
+#[cfg(target_os = "linux")]
 pub mod history;
 pub mod http;
 pub mod http_control;
+#[cfg(target_os = "linux")]
 pub mod logs;
+#[cfg(target_os = "linux")]
 mod panel;
+#[cfg(target_os = "linux")]
 mod screen;
 pub mod settings;
+#[cfg(target_os = "linux")]
 mod text;
+#[cfg(target_os = "linux")]
 pub mod view;
 
+#[cfg(target_os = "linux")]
 pub use panel::Panel;
-pub use screen::run;
-
-use qdelay_core::Span;
-use std::path::PathBuf;
-
-/// Options of `qdelay live`.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Path of the control socket.
-    pub socket: PathBuf,
-    /// Interval between two snapshots.
-    pub interval: Span,
-    /// Prints one snapshot and exits.
-    pub once: bool,
-    /// Prints JSON, a line for each snapshot.
-    pub json: bool,
-}
+#[cfg(target_os = "linux")]
+pub use screen::{Options, run};

@@ -1,11 +1,11 @@
 //! `qdelay live SOCKET`: a view over the whole terminal, a line for each interval if there is no terminal, or JSON.
 
 use crate::error::{Failure, one_line};
-use crate::live::Options;
 use crate::live::control::client::Client;
 use crate::live::history::History;
 use crate::live::view;
 use crate::output;
+use qdelay_core::Span;
 use qdelay_emu::snapshot::Snapshot;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
@@ -13,6 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TryRecvError, channel};
@@ -24,6 +25,19 @@ const KEY_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const COLUMNS: usize = 80;
 /// Exit status after SIGINT (128 + 2).
 const INTERRUPTED: u8 = 130;
+
+/// Options of `qdelay live`.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Path of the control socket.
+    pub socket: PathBuf,
+    /// Interval between two snapshots.
+    pub interval: Span,
+    /// Prints one snapshot and exits.
+    pub once: bool,
+    /// Prints JSON, a line for each snapshot.
+    pub json: bool,
+}
 
 /// Shows the link at the other end of the socket.
 ///

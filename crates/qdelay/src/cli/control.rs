@@ -17,7 +17,7 @@ up-qdisc, delay, jitter, loss, reorder, reorder-delay, duplicate, corrupt; behin
 down- or up- for one direction; or cut, down-cut, up-cut with drop, hold or off.
 All keys change at the same time, or none. Prints the time on the link's clock.")]
 pub struct Set {
-    /// Control socket of a link or gateway
+    /// Control socket of a link, gateway, proxy or case
     #[arg(value_name = "SOCKET")]
     pub socket: PathBuf,
     /// Keys with their new values
@@ -31,9 +31,9 @@ pub enum Direction {
     /// Both directions
     #[default]
     Both,
-    /// Towards the command
+    /// Towards the command, or the clients of a proxy
     Down,
-    /// From the command
+    /// From the command, or the clients of a proxy
     Up,
 }
 
@@ -51,7 +51,7 @@ impl Direction {
 /// `qdelay cut`, `pause` and `restore`.
 #[derive(Args, Debug)]
 pub struct Cut {
-    /// Control socket of a link or gateway
+    /// Control socket of a link, gateway, proxy or case
     #[arg(value_name = "SOCKET")]
     pub socket: PathBuf,
     /// Direction
@@ -62,7 +62,7 @@ pub struct Cut {
 /// `qdelay reset`.
 #[derive(Args, Debug)]
 pub struct Reset {
-    /// Control socket of a link or gateway
+    /// Control socket of a link, gateway, proxy or case
     #[arg(value_name = "SOCKET")]
     pub socket: PathBuf,
     /// Connections with this port at either end; all connections without it

@@ -8,10 +8,10 @@ use qdelay_emu::accuracy::Required;
 use qdelay_emu::device::tun::OffloadMode;
 use qdelay_gateway::keys::Gateway as Carried;
 use qdelay_real::link::{Forward, ServicePort};
+use qdelay_terminal::live::control_options::ControlOptions;
 use qdelay_terminal::path_options::PathOptions;
 use qdelay_terminal::values;
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// `qdelay link`.
@@ -84,14 +84,8 @@ pub struct Link {
     /// Show rates, delays, drops and verdict at the foot of the terminal while the command runs
     #[arg(long)]
     pub live: bool,
-    /// Accept requests on this Unix socket: 'qdelay live SOCKET' shows the link's state, 'qdelay set SOCKET loss=3%' and
-    /// 'qdelay cut SOCKET' change it (docs/live.md)
-    #[arg(long, value_name = "SOCKET")]
-    pub control: Option<PathBuf>,
-    /// Accept the same changes by HTTP at this loopback address, such as 127.0.0.1:8474 or 127.0.0.1:0; the address and the
-    /// token that each request needs are printed (docs/live.md)
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub http: Option<SocketAddr>,
+    #[command(flatten)]
+    pub control: ControlOptions,
     /// Write a row for every packet to this Parquet file. Incomplete records end with exit status 1, or with the
     /// command's status where that is not 0
     #[arg(long, value_name = "FILE")]

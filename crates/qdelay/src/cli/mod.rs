@@ -100,17 +100,17 @@ pub enum Command {
     Link(Box<Link>),
     /// Carry connections and datagrams over a link without privileges, as a proxy
     Proxy(Box<ProxyOptions>),
-    /// Watch a link or gateway that has a control socket
+    /// Watch a link, gateway, proxy or case that has a control socket
     Live(Live),
-    /// Change the path of a running link or gateway: rate, delay, loss, discipline
+    /// Change the path of a running link, gateway, proxy or case: rate, delay, loss, discipline
     Set(Set),
-    /// Drop every packet of a running link or gateway, until 'qdelay restore'
+    /// Drop every packet of a running link, gateway, proxy or case, until 'qdelay restore'
     Cut(Cut),
-    /// Let packets of a running link or gateway wait in its queues, until 'qdelay restore'
+    /// Let packets of a running link, gateway, proxy or case wait in its queues, until 'qdelay restore'
     Pause(Cut),
     /// End a cut or a pause
     Restore(Cut),
-    /// Reset the TCP connections that cross a running link or gateway
+    /// Reset the TCP connections that cross a running link, gateway, proxy or case
     Reset(Reset),
     /// Carry packets between two network interfaces over a link, in real time, until stopped
     Gateway(Gateway),

@@ -16,7 +16,6 @@ use qdelay_core::{Rate, Span};
 use qdelay_emu::clock::RealClock;
 use qdelay_path::Line;
 use qdelay_path::stack::{Direction, Plan};
-use qdelay_proxy::control::Command;
 use qdelay_proxy::engine::Settings;
 use qdelay_proxy::mapping::{Listen, Mapping, Target, Transport};
 use qdelay_proxy::serve::Proxy;
@@ -164,7 +163,7 @@ fn ours(seconds: f64) -> Result<Run, Failure> {
     };
     let report = Box::new(output::eprintln_line);
     let (mut proxy, control) =
-        Proxy::new(plan()?, settings, vec![Mapping { listen, target }], report).map_err(fault)?;
+        Proxy::new(plan()?, settings, vec![Mapping { listen, target }], None, report).map_err(fault)?;
     let address = proxy.addresses().map_err(fault)?;
     let thread = timed(move || {
         proxy.run().map_err(fault)?;
@@ -174,7 +173,7 @@ fn ours(seconds: f64) -> Result<Run, Failure> {
         Some(address) => carry(seconds, *address, sink),
         None => Err(fault("the proxy has no address")),
     };
-    control.send(Command::Stop).map_err(fault)?;
+    control.stop().map_err(fault)?;
     let (outcome, cpu) = thread.join().map_err(|_| fault("the proxy has failed"))?;
     let lateness = outcome?.facts.lateness;
     Ok(Run { cpu, received: received?, late_ms: [lateness.p50, lateness.p99] })

@@ -1,6 +1,7 @@
 //! Client side of the control socket.
 
-use super::{connect, protocol};
+use super::connect::connect;
+use super::protocol;
 use crate::error::{Failure, one_line};
 use qdelay_emu::snapshot::Snapshot;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use std::time::Duration;
 const LINE_BYTES: u64 = 16 << 20;
 
 /// Error message if the process does not answer.
-const SILENT: &str = "its process does not answer; expected the socket of a running link or gateway that is not stopped (SIGSTOP)";
+const SILENT: &str = "its process does not answer; expected the socket of a running link, gateway, proxy or case that is not stopped (SIGSTOP)";
 
 /// Maximum wait for a connection or an answer: a reload may take ten seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -35,13 +36,13 @@ impl Client {
             let message = match error.kind() {
                 ErrorKind::WouldBlock => SILENT.to_string(),
                 ErrorKind::NotFound => {
-                    "the socket does not exist; expected the socket of a running link or gateway".to_string()
+                    "the socket does not exist; expected the socket of a running link, gateway, proxy or case".to_string()
                 }
                 ErrorKind::ConnectionRefused => {
-                    "no process serves it any more; expected the socket of a running link or gateway"
+                    "no process serves it any more; expected the socket of a running link, gateway, proxy or case"
                         .to_string()
                 }
-                _ => format!("{error}; expected the socket of a running link or gateway"),
+                _ => format!("{error}; expected the socket of a running link, gateway, proxy or case"),
             };
             Failure::input(path.display(), message)
         })?;
@@ -131,7 +132,7 @@ impl Client {
     fn strange(&self) -> Failure {
         Failure::input(
             self.path.display(),
-            "the answer is not from a link or gateway; expected the socket of one",
+            "the answer is not from a link, gateway, proxy or case; expected the socket of one",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! The control socket: other programs on this machine query a link or gateway for snapshots, or request a reload or its end.
+//! The control socket: other programs on this machine query a path for snapshots, change it, or request a reload or its end.
 //!
 //! The socket is a stream socket in the file system. Each request is a JSON object on one line, and so is each answer; see docs/live.md.
 //!
@@ -8,48 +8,22 @@
 //! | `{"command":"watch","interval_ms":250}` | a snapshot now and after each interval, until either side closes |
 //! | `set`, `cut`, `pause`, `restore`, `reset`, `changes` | changes to the link: see [`adjust`](super::adjust) |
 //! | `{"command":"reload"}` | `{"ok":true,"message":...}` |
-//! | `{"command":"stop"}` | `{"ok":true,"message":...}`; then the link or gateway ends |
+//! | `{"command":"stop"}` | `{"ok":true,"message":...}`; then its owner ends |
 //! | any other line | `{"error":...}` |
+//!
+//! The socket is for Linux; [`protocol`] also serves [HTTP](super::http_control) elsewhere.
 
+#[cfg(target_os = "linux")]
 pub mod client;
+#[cfg(target_os = "linux")]
+mod connect;
 pub mod protocol;
+#[cfg(target_os = "linux")]
 mod server;
+#[cfg(target_os = "linux")]
 mod socket;
 
+#[cfg(target_os = "linux")]
 pub use server::{Reload, Server};
+#[cfg(target_os = "linux")]
 pub use socket::{Socket, SocketOptions};
-
-use rustix::event::{Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect as connect_socket, socket_with,
-};
-use std::io;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::time::Duration;
-
-/// Pause between two attempts to connect.
-const PAUSE: Duration = Duration::from_millis(50);
-
-/// Connects to a socket. A process that accepts no connections would keep its callers waiting, so after `patience` the call returns an
-/// error of the kind `WouldBlock`.
-fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
-    let address = SocketAddrUnix::new(path)?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    let pause = Timespec::try_from(PAUSE).unwrap_or_default();
-    let attempts = patience.as_millis() / PAUSE.as_millis();
-    for attempt in 0..=attempts {
-        match connect_socket(&socket, &address) {
-            Ok(()) => break,
-            Err(Errno::AGAIN | Errno::INTR) if attempt < attempts => {
-                let _ = poll(&mut [], Some(&pause));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let stream = UnixStream::from(socket);
-    stream.set_nonblocking(false)?;
-    Ok(stream)
-}

@@ -59,7 +59,7 @@ pub enum Request {
     Changes,
     /// Requests a reload of the configuration.
     Reload,
-    /// Requests the end of the link or gateway.
+    /// Requests the end of the link, gateway, proxy or case.
     Stop,
 }
 
@@ -90,7 +90,8 @@ impl Request {
 /// # Errors
 /// The mistake, and the expected input.
 pub fn adjust(request: &Request, adjuster: Option<&Adjuster>) -> Result<String, String> {
-    let adjuster = adjuster.ok_or("this link cannot be changed; expected a link or gateway in real time")?;
+    let adjuster = adjuster
+        .ok_or("this path cannot be changed; expected a link, gateway, proxy or case in real time")?;
     let (done, connections) = match request {
         Request::Set { values } => {
             let words: Vec<(String, String)> =

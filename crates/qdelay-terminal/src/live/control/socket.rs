@@ -1,6 +1,6 @@
 //! File of the control socket: private from its creation on, and removed when its process ends.
 
-use super::connect;
+use super::connect::connect;
 use crate::error::Failure;
 use rustix::fs::{Gid, Mode};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};

@@ -1,20 +1,20 @@
-//! The clock of a proxy: time since its beginning, on every operating system.
+//! A clock of every operating system: time since its beginning, for sockets.
 //!
-//! `qdelay-emu` has a clock of the Linux kernel, which also converts the time stamps of packets; sockets have none.
+//! The clock of the Linux kernel (`clock.rs`) also converts the time stamps of packets; sockets have none.
 
 use qdelay_core::{Span, Time};
 use std::time::Instant;
 
 /// A monotonic clock that starts at zero.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct SystemClock {
     start: Instant,
 }
 
-impl Clock {
+impl SystemClock {
     /// Starts the clock.
-    pub fn start() -> Clock {
-        Clock { start: read() }
+    pub fn start() -> SystemClock {
+        SystemClock { start: read() }
     }
 
     /// Time since the start.
@@ -27,7 +27,7 @@ impl Clock {
 
 #[allow(
     clippy::disallowed_methods,
-    reason = "the clock of real sockets, on systems without the clock of qdelay-emu"
+    reason = "the clock of real sockets, on systems without the clock of the Linux kernel"
 )]
 fn read() -> Instant {
     Instant::now()
