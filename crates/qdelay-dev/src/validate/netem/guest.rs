@@ -108,7 +108,7 @@ fn packets(cell: &Cell) -> io::Result<Log> {
     for number in 0..cell.packets {
         if !spacing.is_zero() {
             receiver.wait(&mut clock, due)?;
-            due = due + spacing;
+            due += spacing;
         }
         receiver.sent.push(clock.now());
         if near.send(&frame(number))? == Sent::Full {
