@@ -2,13 +2,17 @@
 
 use super::bypass;
 use super::measure::{MeasuringTap, NO_FLOW};
+use super::requests::CaseTap;
 use qdelay_core::{Span, Time};
+use qdelay_emu::alarm::Alarm;
 use qdelay_emu::audit::AuditFacts;
-use qdelay_emu::clock::RealClock;
+use qdelay_emu::clock::{Clock, RealClock};
+use qdelay_emu::control::{Changed, Inbox, LoopAction};
 use qdelay_emu::device::tun::Tun;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::dumbbell::DumbbellPlan;
 use qdelay_emu::emulator::Emulator;
+use qdelay_emu::metrics::Metrics;
 use qdelay_emu::packet_steering::PacketSteering;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::wait::{WaitOptions, Waiter};
@@ -47,6 +51,8 @@ pub struct Carrier<'a> {
     pub steering: Option<PacketSteering>,
     /// Number of the flow that is a program of the user.
     pub external: Option<usize>,
+    /// Requests of other threads, if there may be any.
+    pub inbox: Option<Inbox<Alarm>>,
 }
 
 /// Results of the run.
@@ -55,6 +61,8 @@ pub struct CarrierResult<'a> {
     pub facts: AuditFacts,
     /// True if real-time priority was granted.
     pub realtime: bool,
+    /// Changes of the path by hand.
+    pub changes: Vec<Changed>,
 }
 
 impl<'a> Carrier<'a> {
@@ -62,7 +70,7 @@ impl<'a> Carrier<'a> {
     /// the calling thread.
     ///
     /// # Errors
-    /// A device was removed, or the audit failed.
+    /// A device was removed, the audit failed, or a request has stopped the run.
     pub fn run(
         self,
         begin: Begin<'_>,
@@ -92,8 +100,10 @@ impl<'a> Carrier<'a> {
         let mut pool = Pool::new(self.mtu, HOLD);
         pool.reserve(RESERVED);
         let gauge = MeasuringTap::new(self.scenario, &self.topology, flow).with_external(self.external);
-        let emulator =
-            Emulator::tapped(self.plan, pool, recorder, gauge).map_err(|error| error.to_string())?;
+        let metrics = self.inbox.as_ref().map(|_| Metrics::new(self.plan.clone())).transpose();
+        let metrics = metrics.map_err(|error| error.to_string())?;
+        let tap: CaseTap<'a> = (gauge, metrics);
+        let emulator = Emulator::tapped(self.plan, pool, recorder, tap).map_err(|error| error.to_string())?;
         let devices = bypass::join(self.devices).map_err(failed)?;
         if let Some(steering) = &self.steering {
             // An unpinned thread releases packets later, which the audit shows.
@@ -103,10 +113,26 @@ impl<'a> Carrier<'a> {
         let realtime = waiter.granted().priority.is_granted();
         let Some(clock) = begin() else { return Err("the link failed: the run did not begin".to_string()) };
         // The alarm is set after the clock was started, so that it does not expire before the end.
-        waiter.set_alarms(Some(alarm(self.scenario.duration).map_err(failed)?));
+        let timer = alarm(self.scenario.duration).map_err(failed)?;
+        let mut inbox = self.inbox;
+        let asked = inbox.as_ref().map(|inbox| inbox.wake().descriptor()).transpose().map_err(failed)?;
+        waiter.set_alarms([timer].into_iter().chain(asked));
         let mut driver = Driver::new(clock, devices, emulator, limits);
+        if inbox.is_some() {
+            driver.emulator().follow_connections();
+        }
         driver.begin();
-        driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(failed)?;
+        let end = Time::ZERO + self.scenario.duration;
+        loop {
+            driver.run(&mut waiter, || stop.load(Ordering::Relaxed)).map_err(failed)?;
+            // The alarm of a request ends the wait too.
+            let is_over = driver.clock().now() >= end || stop.load(Ordering::Relaxed);
+            let Some(inbox) = inbox.as_mut().filter(|_| !is_over) else { break };
+            if inbox.serve(&mut driver) == LoopAction::Stop {
+                return Err("stopped by a request before its end; it has no results".to_string());
+            }
+        }
+        let changes = inbox.map(|inbox| inbox.changes().to_vec()).unwrap_or_default();
         // The first turn runs the events that are due already.
         driver.turn([false; 2]).map_err(failed)?;
         let (emulator, devices, audit) = driver.finish();
@@ -114,8 +140,8 @@ impl<'a> Carrier<'a> {
         emulator.audit().map_err(|error| {
             format!("the audit failed: {error}; expected every packet to be accounted for")
         })?;
-        let (_, gauge) = emulator.into_parts();
-        Ok(CarrierResult { gauge, facts: audit.facts(), realtime })
+        let (_, (gauge, _)) = emulator.into_parts();
+        Ok(CarrierResult { gauge, facts: audit.facts(), realtime, changes })
     }
 }
 

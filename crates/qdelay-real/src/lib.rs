@@ -17,7 +17,7 @@
 //! | `ports`, `bypass` | assignment of packets to flows; control connections bypass the path |
 //! | `programs`, `irtt`, `datagrams` | iperf3 and irtt, and our own sender and receiver |
 //! | `external` | a program of the user: a player, a browser, a call |
-//! | `carrier` | the data thread |
+//! | `carrier`, `requests` | the data thread; requests of others to it |
 //! | `linux` | the kernel's own queue as the bottleneck |
 //! | `measure`, `stream` | outcome from the emulator's events; bytes of a TCP flow received in order |
 
@@ -34,11 +34,13 @@ mod measure;
 mod path;
 mod ports;
 mod programs;
+mod requests;
 mod stream;
 mod support;
 mod windows;
 
 pub use external::ExternalPrograms;
+pub use requests::CaseRequests;
 pub use support::check;
 
 /// Checks that the kernel's own queue can be the bottleneck of `scenario`.
@@ -102,6 +104,7 @@ pub struct RealTime {
     steers: bool,
     bottleneck: Bottleneck,
     programs: ExternalPrograms,
+    requests: Option<CaseRequests>,
     /// Progress of the cases.
     pub bar: Bar,
     hook: Option<ProgressHook>,
@@ -165,6 +168,7 @@ impl RealTime {
             steers: realtime && jobs == 1,
             bottleneck: Bottleneck::default(),
             programs: ExternalPrograms::default(),
+            requests: None,
             bar: Bar::default(),
             hook: None,
             without_irtt: Once::new(),
@@ -183,6 +187,15 @@ impl RealTime {
     #[must_use]
     pub fn with_programs(self, programs: ExternalPrograms) -> RealTime {
         RealTime { programs, ..self }
+    }
+    /// Accepts requests to the case.
+    #[must_use]
+    pub fn with_requests(self, requests: Option<CaseRequests>) -> RealTime {
+        RealTime { requests, ..self }
+    }
+    /// Whether requests are accepted, and no case has run that could serve them.
+    pub fn has_unused_requests(&self) -> bool {
+        self.requests.as_ref().is_some_and(CaseRequests::is_unused)
     }
     /// Sets a function to be called in each second of a run.
     #[must_use]
@@ -275,7 +288,9 @@ impl RealTime {
         let LinkSetup { inside, outside, addresses, namespace, outside_namespace, .. } = setup;
         let Some(outer) = outside_namespace else { return Err(refuse("no namespace outside".to_string())) };
         let ends = (addresses.outside, addresses.inside);
-        let plan = path::plan(scenario);
+        let inbox = self.requests.as_ref().and_then(CaseRequests::take_inbox);
+        let mut plan = path::plan(scenario);
+        plan.is_changeable = inbox.is_some();
         let topology = plan.topology().map_err(|error| refuse(error.to_string()))?;
         let carrier = Carrier {
             scenario,
@@ -287,6 +302,7 @@ impl RealTime {
             spin: self.spin,
             steering,
             external: scenario.flows.iter().position(|flow| self.programs.command_for(flow).is_some()),
+            inbox,
         };
         let carry = |begin: Begin<'_>, stop: &AtomicBool| carrier.run(begin, packets, stop);
         let Played { carried, received, reports, generators } =
@@ -312,6 +328,7 @@ impl RealTime {
             realtime: carried.realtime,
             irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
             programs: self.program_reports(scenario, &reports),
+            changes: requests::changes(&carried.changes),
         };
         let observed = Observed {
             opened: carried.gauge.opened(),

@@ -132,7 +132,18 @@ fn clock_settings(folder: &Folder) -> Vec<(String, String)> {
     let Some(clock) = &folder.summary.clock else { return Vec::new() };
     let trusted = folder.cases.iter().filter(|case| case.summary.trustworthy == Some(true)).count();
     let verdict = format!("{trusted} of {} cases", folder.cases.len());
-    vec![("run.clock".to_string(), clock.clone()), ("run.trustworthy".to_string(), verdict)]
+    let mut settings =
+        vec![("run.clock".to_string(), clock.clone()), ("run.trustworthy".to_string(), verdict)];
+    let changed: Vec<&str> = folder
+        .cases
+        .iter()
+        .filter(|case| case.summary.changes > 0)
+        .map(|case| case.summary.id.as_str())
+        .collect();
+    if !changed.is_empty() {
+        settings.push(("run.changed_by_hand".to_string(), changed.join(", ")));
+    }
+    settings
 }
 
 /// Nested keys with dots between; the entries of a list by their `name`, or their number.

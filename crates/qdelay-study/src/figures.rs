@@ -52,6 +52,7 @@ pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome)
         labels,
         measures: outcome.measures.clone().rounded(),
         trustworthy: None,
+        changes: 0,
         delay_cdf: delays.map(|delays| cdf(&delays.queue, &PERCENTS)),
         group_delay_cdf: delays.map(|delays| cdfs(&delays.groups)),
         codepoint_delay_cdf: found(|delays| &delays.codepoints),

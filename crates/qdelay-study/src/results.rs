@@ -286,6 +286,18 @@ pub struct Audit {
     /// Reports of the user's own programs, one for each flow that a program generated.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub programs: Vec<ProgramReport>,
+    /// Changes that were made to the path by hand while the case ran, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub changes: Vec<PathChange>,
+}
+
+/// A change that was made to the path by hand while a case ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PathChange {
+    /// Time on the path since when it holds, seconds.
+    pub time_s: f64,
+    /// The change as text.
+    pub what: String,
 }
 
 /// Report of a user's program about its flow.

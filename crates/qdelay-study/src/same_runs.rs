@@ -68,6 +68,7 @@ fn has_same_figures(one: &CaseSummary, other: &CaseSummary) -> bool {
         labels,
         measures,
         trustworthy,
+        changes,
         delay_cdf,
         group_delay_cdf,
         codepoint_delay_cdf,
@@ -82,6 +83,7 @@ fn has_same_figures(one: &CaseSummary, other: &CaseSummary) -> bool {
         && labels.iter().filter(|(axis, _)| *axis != SEED).eq(other_labels)
         && *measures == other.measures
         && *trustworthy == other.trustworthy
+        && *changes == other.changes
         && *delay_cdf == other.delay_cdf
         && *group_delay_cdf == other.group_delay_cdf
         && *codepoint_delay_cdf == other.codepoint_delay_cdf

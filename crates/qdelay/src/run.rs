@@ -7,7 +7,7 @@ use qdelay_core::Span;
 use qdelay_core::component::Registry;
 use qdelay_emu::netns::user;
 use qdelay_lab::{Lab, Wanted, image};
-use qdelay_real::{ExternalPrograms, RealTime};
+use qdelay_real::{CaseRequests, ExternalPrograms, RealTime};
 use qdelay_study::cost::{self, Stopwatch};
 use qdelay_study::engine::{self, Progress, Runner, Shard, Simulator};
 use qdelay_study::results::{CaseSummary, SCHEMA_VERSION, Summary, pretty};
@@ -15,6 +15,7 @@ use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::shipped;
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::{Failure, one_line};
+use qdelay_terminal::live::control_options::HttpListener;
 use qdelay_terminal::output::{self, eprintln_line, print_next, report_substitutes, shell_word};
 use qdelay_terminal::progress::{Bar, StudyProgress};
 use serde_json::{Value, json};
@@ -52,7 +53,7 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         .map_err(|error| engine::missing_component(Path::new(scenario), error))?
         .with_components(program::components(registry, &text), false);
     ask(options.shard.unwrap_or(Shard::WHOLE).count(study.case_count()), options.yes)?;
-    check_clock(options)?;
+    let http = check_clock(options, &study)?;
     check_files(options, &study)?;
     let has_record = |name: &str| study.records().iter().any(|record| record == name);
     let library = Library::for_scenario(Some(Path::new(scenario)), &options.traces);
@@ -89,9 +90,21 @@ pub fn run(options: &Run, registry: &Registry) -> Result<(), Failure> {
         RunClock::Real => {
             let programs = ExternalPrograms::parse(&options.program)
                 .map_err(|error| Failure::input("--program", error))?;
-            let real = RealTime::new(!options.no_realtime).with_programs(programs);
+            let requests = options.control.given().map(|name| {
+                let places = options.control.open(http)?;
+                let case = study.case(0, &library)?;
+                CaseRequests::serve(places, &case, registry, &options.traces)
+                    .map_err(|error| Failure::input(name, error))
+            });
+            let real = RealTime::new(!options.no_realtime)
+                .with_programs(programs)
+                .with_requests(requests.transpose()?);
             real.bar.when_interrupted(parting);
-            run(&real, &real)?
+            let done = run(&real, &real)?;
+            if real.has_unused_requests() {
+                eprintln_line("the case was done already, and no request reached it; --fresh runs it again");
+            }
+            done
         }
     };
     for warning in study.warnings() {
@@ -260,10 +273,13 @@ pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Checks options that only one clock has. Under the real clock, also enters private namespaces for users other than root.
-fn check_clock(options: &Run) -> Result<(), Failure> {
+/// Checks options that only one clock has. Under the real clock, also listens for requests by HTTP, and enters private namespaces for users
+/// other than root.
+fn check_clock(options: &Run, study: &Study) -> Result<Option<HttpListener>, Failure> {
     let (is_real, is_lab) = (options.clock == RunClock::Real, options.clock == RunClock::Lab);
+    let control = options.control.given();
     let given = [
+        (control.unwrap_or_default(), control.is_some() && !is_real, "real time", "--clock real"),
         ("--no-realtime", options.no_realtime && !is_real, "real time", "--clock real"),
         ("--program", !options.program.is_empty() && !is_real, "real programs", "--clock real"),
         ("--strict", options.strict && !is_real && !is_lab, "real programs", "--clock real or lab"),
@@ -274,7 +290,14 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
         return Err(Failure::input(name, format!("is an option of {what}; expected it with {clock}")));
     }
     if !is_real {
-        return Ok(());
+        return Ok(None);
+    }
+    if let Some(name) = control.filter(|_| study.case_count() != 1) {
+        let message = format!(
+            "changes the path of one case by hand, and the matrix has {} cases; expected a scenario with one, such as with --seeds 1",
+            study.case_count()
+        );
+        return Err(Failure::input(name, message));
     }
     if options.jobs.is_some_and(|jobs| jobs > 1) {
         return Err(Failure::input(
@@ -282,11 +305,13 @@ fn check_clock(options: &Run) -> Result<(), Failure> {
             "cases in real time run one after another; expected 1, or no --jobs",
         ));
     }
+    // The address is one of this machine's namespace, which an ordinary user is about to leave.
+    let http = options.control.listen()?;
     if !user::is_administrator() {
         user::enter().map_err(|error| Failure::input("--clock real", error))?;
     }
     output::exit_when_interrupted();
-    Ok(())
+    Ok(http)
 }
 
 /// Refuses shared objects: the laboratory's machine receives the scenario, its traces and this program, and nothing else.

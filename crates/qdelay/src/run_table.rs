@@ -162,6 +162,14 @@ fn verdicts(summary: &Summary) -> String {
         let more = if doubtful().count() > DOUBTFUL { "..." } else { "" };
         let _ = writeln!(text, "not: {}{more} (cases/ID/run.json says why)", named.join(", "));
     }
+    for case in summary.cases.iter().filter(|case| case.changes > 0) {
+        let _ = writeln!(
+            text,
+            "changed by hand: {}, {} changes (cases/ID/run.json has them); its figures are not those of the scenario",
+            one_line(&case.id),
+            case.changes
+        );
+    }
     text
 }
 

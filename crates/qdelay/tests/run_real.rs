@@ -428,7 +428,86 @@ fn options_of_the_other_clock() {
     refused(&["run", "demo/first", "--strict"], &["--strict", "--clock real"]);
     refused(&["run", "demo/first", "--no-realtime"], &["--no-realtime"]);
     refused(&["run", "demo/first", "--clock", "real", "--jobs", "2"], &["--jobs", "one after another"]);
+    refused(&["run", "demo/first", "--control", "/tmp/x.sock"], &["--control", "--clock real"]);
+    refused(&["run", "demo/first", "--http", "127.0.0.1:0"], &["--http", "--clock real"]);
+    let several = ["run", "demo/first", "--seeds", "1,2", "--clock", "real", "--control", "/tmp/x.sock"];
+    refused(&several, &["--control", "one case by hand", "expected a scenario with one"]);
     assert!(!run(&["run", "demo/first", "--clock", "mine"]).status.success());
+}
+
+/// A change by hand is in the results, its case is no longer the scenario's, and the next run does not take it for that.
+#[test]
+fn case_is_changed_by_hand() {
+    needs_real_packets();
+    let folder = folder("run-real-changed");
+    let text = "[path]\nlink = \"10mbit\"\nlimit = 50\n[[flow]]\nname = \"video\"\ntransport = \"udp:4mbit\"\n\
+                [run]\nduration = \"4s\"\n\
+                [[expect]]\nclaim = \"all arrives\"\nmeasure = \"groups.video.throughput_mbps\"\nunit = \"Mbit/s\"\nlow = 3\n";
+    let scenario = file(&folder, "changed.toml", text);
+    let (out, socket) = (folder.join("out"), folder.join("case.sock"));
+    let (out_name, socket_name) = (out.to_str().unwrap(), socket.to_str().unwrap());
+    let common = ["run", &scenario, "--clock", "real", "--no-realtime", "--out", out_name];
+    let child = command(&common)
+        .args(["--control", socket_name, "--http", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    eventually("the socket is there", || socket.exists());
+    // A request that comes before the case has begun waits for it.
+    let said = succeed(&["set", socket_name, "down=1mbit"]);
+    assert!(said.starts_with("set down=1mbit at "), "{said}");
+    let output = child.wait_with_output().unwrap();
+    let (printed, complaint) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "an expectation is not judged: {complaint}");
+    assert!(complaint.contains("control: http://127.0.0.1:"), "{complaint}");
+    assert!(printed.contains("changed by hand: ") && printed.contains(", 1 changes"), "{printed}");
+    assert!(!socket.exists());
+
+    let case = || std::fs::read_dir(out.join("cases")).unwrap().next().unwrap().unwrap().path();
+    let change = read(&case().join("run.json"))["audit"]["changes"][0].clone();
+    assert_eq!(change["what"], "set down=1mbit");
+    let from = change["time_s"].as_f64().unwrap();
+    let summary = read(&case().join("summary.json"));
+    // Bins of 10 ms; a packet of 1200 bytes takes 9.6 ms on the new link, and one may be on the old one.
+    let bins: Vec<f64> = summary["series"]["capacity_mbps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|bin| bin.as_f64().unwrap())
+        .collect();
+    assert!(bins[(from * 100.0) as usize + 3..].iter().all(|bin| (0.9..1.1).contains(bin)), "{bins:?}");
+    let whole = read(&out.join("summary.json"));
+    assert_eq!(
+        (&whole["cases"][0]["changes"], &whole["expects"][0]["verdict"]),
+        (&1.into(), &"skipped".into())
+    );
+    assert!(std::fs::read_to_string(out.join("report.html")).unwrap().contains("changed_by_hand"));
+
+    // The same study without changes: the case is run again.
+    let again = command(&common).output().unwrap();
+    let complaint = String::from_utf8_lossy(&again.stderr);
+    assert!(complaint.contains("was changed by hand while it ran; it is run again"), "{complaint}");
+    let summary = read(&out.join("summary.json"));
+    assert_eq!(summary["cases"][0]["changes"], Value::Null);
+    assert_ne!(summary["expects"][0]["verdict"], "skipped");
+    // A case that is done is not run for the sake of a socket.
+    let idle = command(&common).args(["--control", socket_name]).output().unwrap();
+    let complaint = String::from_utf8_lossy(&idle.stderr);
+    assert!(complaint.contains("no request reached it; --fresh runs it again"), "{complaint}");
+
+    // A request to stop leaves no results.
+    let child =
+        command(&common).args(["--fresh", "--control", socket_name]).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("the socket is there", || socket.exists());
+    let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+    std::io::Write::write_all(&mut stream, b"{\"command\":\"stop\"}\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("stopped by a request before its end"), "{complaint}");
+    assert!(!out.join("summary.json").exists());
 }
 
 /// Temporary files of a run with a user's program are removed at its end, after an interrupt, and after `kill -9` by the next run.

@@ -125,7 +125,7 @@ fn ids(study: &Study, library: &Library) -> Result<String, Failure> {
 }
 
 /// The settings as text, in the syntax of command-line options.
-fn settings(case: &Case) -> LinkSettings {
+pub fn settings(case: &Case) -> LinkSettings {
     let (path, scenario) = (&case.settings["path"], &case.scenario);
     let text = |key: &str| Some(path[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
     let (down, up) = (&scenario.impairments.down, &scenario.impairments.up);

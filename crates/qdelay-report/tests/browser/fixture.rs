@@ -503,6 +503,7 @@ fn case(fixture: &Fixture, id: &str, labels: BTreeMap<String, String>, at: &[usi
         labels,
         measures,
         trustworthy: None,
+        changes: 0,
         delay_cdf: Some(cdf(&samples, 1.0)),
         group_delay_cdf: Some(
             fixture

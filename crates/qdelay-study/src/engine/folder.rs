@@ -219,12 +219,13 @@ impl Folder {
         Ok(())
     }
 
-    /// Complete cases in the folder, without curves; with a shard, only its own.
+    /// Complete cases in the folder, without curves; with a shard, only its own. Cases whose path was changed by hand are not among them.
     pub fn finished(
         &self,
         study: &Study,
         library: &Library,
         options: &Options,
+        progress: &dyn Progress,
     ) -> Result<BTreeMap<u64, CaseSummary>, EngineError> {
         let mut finished = BTreeMap::new();
         for (index, id) in cases_in(&self.cases(), study)? {
@@ -235,7 +236,11 @@ impl Folder {
             if case.id == id
                 && let Some(summary) = self.read_case(&case, options)
             {
-                finished.insert(index, summary);
+                if summary.changes == 0 {
+                    finished.insert(index, summary);
+                } else {
+                    progress.warns(&format!("case {id} was changed by hand while it ran; it is run again"));
+                }
             }
         }
         Ok(finished)

@@ -31,6 +31,10 @@ pub struct CaseSummary {
     /// With a real clock: true if the audit found no problem; `run.json` has the audit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trustworthy: Option<bool>,
+    /// With a real clock: changes that were made to the path by hand while the case ran, left out without any. The figures are then
+    /// not those of the scenario, and no later run takes them for it.
+    #[serde(skip_serializing_if = "is_none", default)]
+    pub changes: u64,
     /// Distribution of queue delays; in the case's own file only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_cdf: Option<Cdf>,
@@ -58,6 +62,11 @@ pub struct CaseSummary {
     /// Rates and delays over time; in the case's own file only, and null if series are off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_none(changes: &u64) -> bool {
+    *changes == 0
 }
 
 impl Deref for CaseSummary {

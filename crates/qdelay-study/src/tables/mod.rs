@@ -7,6 +7,7 @@
 //! AXIS_ms  milliseconds, if every label of the axis is a time; AXIS_mbps, if every label is a rate
 //! same_run_as  the case of another seed with an equal run, if there is one
 //! trustworthy  with a real clock: true if the audit found no problem
+//! changes  with a real clock: number of changes made to the path by hand, if there were any
 //! group    in rows of groups: the entry of [[flow]]
 //! FIGURE   queue_delay_ms.p99, groups.video.loss_ratio...
 //! ```
@@ -109,6 +110,10 @@ pub fn result_table(results: &[(&str, &Summary)], rows: Rows) -> Table {
                         "True if the audit of the real clock found no problem.",
                         Value::from(trustworthy),
                     );
+                }
+                if case.changes > 0 {
+                    let about = "Changes made to the path by hand while the case ran.";
+                    builder.set("changes", about, Value::from(case.changes));
                 }
             };
             builder.rows_of(case, rows, &keys);

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use qdelay_core::Span;
 use qdelay_study::engine::Shard;
 use qdelay_study::scenario::Starts;
+use qdelay_terminal::live::control_options::ControlOptions;
 use qdelay_terminal::values;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -87,6 +88,9 @@ pub struct Run {
     /// With --clock real: the command that runs each flow of this transport: dash, web, webrtc or scream (docs/real.md)
     #[arg(long, value_name = "TRANSPORT=COMMAND")]
     pub program: Vec<String>,
+    /// With --clock real, and one case: places at which requests are accepted.
+    #[command(flatten)]
+    pub control: ControlOptions,
     /// With --clock real: exit with status 1 if the verdict says that a case cannot be trusted
     #[arg(long)]
     pub strict: bool,
