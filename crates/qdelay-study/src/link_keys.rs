@@ -394,7 +394,11 @@ mod tests {
             ("delay", "20", "--delay: '20': "),
             ("delay", "2min", "--delay: '2min': "),
             ("up-delay", "trace:no-such-file", "--up-delay: "),
-            ("loss", "5% 25%", "--loss: '5% 25%': netem's 'loss 5% 25%' is 5%:correlation=25%:variant=netem here"),
+            (
+                "loss",
+                "5% 25%",
+                "--loss: '5% 25%': netem's 'loss 5% 25%' is 5%:correlation=25%:variant=netem here",
+            ),
             ("loss", "1.5", "--loss: '1.5': expected a probability"),
             ("jitter", "10ms distribution normal", "--jitter: '10ms distribution normal': netem's"),
             ("reorder-delay", "0s", "--reorder-delay: '0s': out of range"),

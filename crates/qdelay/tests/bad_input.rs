@@ -196,7 +196,7 @@ fn other_commands() {
     refused(
         &["list", "blue"],
         &[
-            "'blue': unknown; expected qdisc, pacer, transport, adaptation, link, delay, loss, format, channel, scheduler, partition, rlc, pdcp, f1, air, or one of taildrop",
+            "'blue': unknown; expected qdisc, pacer, transport, adaptation, link, delay, loss, jitter, format, channel, scheduler, partition, rlc, pdcp, f1, air, preset, or one of taildrop",
         ],
     );
     refused(&["trace"], &["trace: a command is missing; expected"]);

@@ -2,6 +2,7 @@
 
 use crate::common::{json, succeed};
 use qdelay_core::component::Component;
+use qdelay_study::presets::PRESETS;
 use qdelay_study::radio;
 
 fn all() -> Vec<&'static Component> {
@@ -18,6 +19,7 @@ fn all() -> Vec<&'static Component> {
     let made = [&qdelay_trace::synth::COMPONENT];
     let delays = qdelay_study::traces::delay::components();
     let losses = qdelay_study::traces::loss::components();
+    let jitters = qdelay_study::traces::jitter::components();
     let quic = qdelay_quic::component::COMPONENTS.iter().copied();
     registries
         .concat()
@@ -25,6 +27,7 @@ fn all() -> Vec<&'static Component> {
         .chain(made)
         .chain(delays)
         .chain(losses)
+        .chain(jitters)
         .chain(formats)
         .chain(programs)
         .chain(of_cells)
@@ -35,11 +38,13 @@ fn all() -> Vec<&'static Component> {
 #[test]
 fn the_text_covers_every_component() {
     let index = succeed(&["list"]);
-    assert_eq!(index.lines().filter(|line| line.starts_with("  ")).count(), all().len());
+    assert_eq!(index.lines().filter(|line| line.starts_with("  ")).count(), all().len() + PRESETS.len());
     assert!(index.lines().all(|line| line.chars().count() <= 120), "{index}");
     for component in all() {
         assert!(index.contains(&format!("\n  {} ", component.name)), "{}", component.name);
         let own = succeed(&["list", component.name]);
+        // A preset of the same name has a text of its own.
+        let own = own.split("\npreset ").next().unwrap();
         for parameter in component.parameters {
             let line = own.lines().find(|line| line.starts_with(&format!("{} ", parameter.name)));
             let line = line.unwrap_or_else(|| panic!("{} {}", component.name, parameter.name));

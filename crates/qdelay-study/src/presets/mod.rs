@@ -28,7 +28,7 @@ pub struct Preset {
 /// A published figure.
 #[derive(Debug)]
 pub struct Figure {
-    /// What the figure is of.
+    /// Direction, or both.
     pub of: Of,
     /// Statistic of it.
     pub quantity: Quantity,
