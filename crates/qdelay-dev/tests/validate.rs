@@ -55,10 +55,16 @@ fn kernel_cells_of_fq_codel_match() {
 
 const FQ: [&str; 0] = [];
 
-/// Impairments and jitter with `variant=netem`, beside the kernel's stored figures.
+/// Linux's netem: cells of each kind, with the largest correlations; `make validate` has all cells.
 #[test]
-fn netem() {
-    assert_eq!(misses(&["netem"]), [""; 0]);
+fn netem_cells_match() {
+    let only = ["loss 30%", "gemodel 2%", "corrupt 20%", "loss 20% duplicate", "reorder 25% 50%", "50ms 75%"];
+    let only: Vec<&str> = only.iter().flat_map(|words| ["--only", words]).collect();
+    assert_eq!(misses(&[&["netem"], &only[..]].concat()), [""; 0]);
+    let (code, text) = status(&["netem", "--only", "duplicate 20%,300ms"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.starts_with("Linux 6.12") && text.contains("constant delay of 300 ms"), "{text}");
+    assert!(text.ends_with("all cells: 1 of 1 cells match, 0 explained, 0 miss, 0 skipped.\n"), "{text}");
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl Log {
         self.arrivals.iter().map(|packet| packet.delay_ns as f64 / 1e6)
     }
 
-    /// Whether each packet that was sent is meant, by the number of its arrivals and the first of them.
+    /// Flag of each sent packet: true if it is meant, by the number of its arrivals and the first of them.
     fn packets(&self, is_meant: impl Fn(u32, Option<&Arrival>) -> bool) -> Vec<bool> {
         let mut seen = vec![(0, None); self.sent as usize];
         for packet in &self.arrivals {

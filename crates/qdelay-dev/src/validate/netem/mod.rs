@@ -23,7 +23,7 @@ mod ours;
 use super::options::Validate;
 use super::verdict::{self, ReferenceCell, ReferenceVerdict};
 use cells::{Cell, Group};
-use figures::CONTROL_MEDIAN;
+use figures::{CONTROL_MEDIAN, Figures};
 use measure::Kernel;
 use qdelay_study::engine::{EngineError, on_threads};
 use qdelay_study::results::SCHEMA_VERSION;
@@ -52,20 +52,11 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
         ));
     }
     let kernel = if options.measure { Kernel::measured(options, &cells)? } else { Kernel::stored(&cells) };
-    let control =
-        cells.iter().find(|cell| cell.group == Group::Control).map_or(&[][..], |cell| kernel.figures(cell));
-    let control_us: Vec<f64> =
-        control.iter().filter_map(|figures| figures.get(CONTROL_MEDIAN).copied()).collect();
-    let judged: Vec<&Cell> = cells.iter().filter(|cell| cell.group != Group::Control).collect();
     let jobs = options.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-    let one = |place: u64| -> Result<ReferenceCell, EngineError> {
-        let cell = judged[place as usize];
-        let ours = ours::measure(cell).map_err(EngineError::Audit)?;
-        Ok(judge::judge(cell, kernel.figures(cell), &ours, &control_us))
-    };
-    let mut found = on_threads(0..judged.len() as u64, jobs, one)?;
-    found.sort_by_key(|(place, _)| *place);
-    let found: Vec<ReferenceCell> = found.into_iter().map(|(_, cell)| cell).collect();
+    let control = cells.iter().find(|cell| cell.group == Group::Control);
+    let control = control.map_or(&[][..], |cell| kernel.figures(cell));
+    let judged: Vec<&Cell> = cells.iter().filter(|cell| cell.group != Group::Control).collect();
+    let found = compare(&kernel, control, &judged, jobs)?;
     let text = if options.json {
         let value = json!({"schema_version": SCHEMA_VERSION, "against": kernel.about, "cells": found});
         format!("{value:#}\n")
@@ -79,8 +70,27 @@ pub fn run(options: &Validate) -> Result<(), Failure> {
     }
 }
 
+/// Verdicts on the cells; `control` are the figures of the control cell.
+fn compare(
+    kernel: &Kernel,
+    control: &[Figures],
+    cells: &[&Cell],
+    jobs: usize,
+) -> Result<Vec<ReferenceCell>, EngineError> {
+    let median = |figures: &Figures| figures.get(CONTROL_MEDIAN).copied();
+    let control_us: Vec<f64> = control.iter().filter_map(median).collect();
+    let one = |place: u64| -> Result<ReferenceCell, EngineError> {
+        let cell = cells[place as usize];
+        let ours = ours::measure(cell).map_err(EngineError::Audit)?;
+        Ok(judge::judge(cell, kernel.figures(cell), &ours, &control_us))
+    };
+    let mut found = on_threads(0..cells.len() as u64, jobs, one)?;
+    found.sort_by_key(|(place, _)| *place);
+    Ok(found.into_iter().map(|(_, cell)| cell).collect())
+}
+
 /// Timing of the machine, and a table for each group.
-fn print(about: &str, control: &[Vec<f64>], cells: &[&Cell], found: &[ReferenceCell]) -> String {
+fn print(about: &str, control: &[Figures], cells: &[&Cell], found: &[ReferenceCell]) -> String {
     let mut text = format!("{about}\n");
     for (place, name) in Group::Control.measures().iter().enumerate() {
         let values = || control.iter().filter_map(|figures| figures.get(place));

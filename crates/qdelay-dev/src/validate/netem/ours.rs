@@ -9,8 +9,8 @@ use qdelay_emu::frame;
 use qdelay_path::{DelaySpec, ImpairmentSpec, LossModel, NodeId, NodeSpec, Observer, Path, PathBuilder};
 use qdelay_study::traces::jitter::JitterText;
 
-/// Seeds of our runs.
-pub const SEEDS: u64 = 32;
+/// Seeds of our runs, from 1 on.
+const SEEDS: u64 = 32;
 /// Handles of copies are those of their packets and this.
 const COPY: u64 = 1 << 40;
 
