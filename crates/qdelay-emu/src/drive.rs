@@ -371,6 +371,13 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.emulator.inside() + self.access.packets()
     }
 
+    /// Runs the path's events that are due by now, and returns the time: what follows happens after it.
+    pub fn catch_up(&mut self) -> Time {
+        let now = self.clock.now();
+        self.advance(now);
+        now
+    }
+
     /// The emulator.
     pub fn emulator(&mut self) -> &mut Emulator<R, T> {
         &mut self.emulator

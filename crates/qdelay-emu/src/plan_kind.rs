@@ -1,10 +1,10 @@
 //! Plan of an emulator: a two-way link, or the path of a scenario.
 
+use crate::device::Port;
 use crate::dumbbell::DumbbellPlan;
 use qdelay_core::Span;
 use qdelay_path::Path;
-use qdelay_path::stack::StackError;
-use qdelay_path::stack::{PathNodes, Plan};
+use qdelay_path::stack::{PathNodes, Plan, StackError, Topology};
 
 /// Plan of an emulator.
 #[derive(Clone, Debug)]
@@ -50,6 +50,20 @@ impl PlanKind {
             PlanKind::Dumbbell(plan) => plan.build(),
         }
     }
+    /// A path of this plan with the role of each node, for measurements: the downlink of a two-way link is the bottleneck, its uplink the
+    /// uplink.
+    ///
+    /// # Errors
+    /// The errors of [`PlanKind::build`].
+    pub fn topology(&self) -> Result<Topology, StackError> {
+        match self {
+            PlanKind::Link(plan) => {
+                let (path, nodes) = (**plan).clone().build()?;
+                Ok(topology(path, &nodes))
+            }
+            PlanKind::Dumbbell(plan) => plan.topology(),
+        }
+    }
     /// Maximum lateness of releases to each port; see [`Plan::lateness_limits`].
     pub fn lateness_limits(&self) -> [Span; 2] {
         match self {
@@ -67,5 +81,26 @@ impl PlanKind {
     /// The two-way link, if the plan is one.
     pub fn as_link(&self) -> Option<&Plan> {
         if let PlanKind::Link(plan) = self { Some(plan) } else { None }
+    }
+}
+
+/// The nodes of a two-way link by their roles in a dumbbell.
+fn topology(path: Path, nodes: &PathNodes) -> Topology {
+    let [inside, outside] = [Port::Inside, Port::Outside].map(Port::index);
+    Topology {
+        path,
+        queue: nodes.queue[outside],
+        link: nodes.link[outside],
+        down: nodes.delay[outside],
+        receivers: nodes.exit[inside],
+        impairments: [Some(nodes.impairment[outside]), Some(nodes.impairment[inside])],
+        up: nodes.delay[inside],
+        senders: nodes.exit[outside],
+        data_entry: vec![nodes.entry[outside]],
+        ack_entry: vec![nodes.entry[inside]],
+        hops: nodes.hops.clone(),
+        uplinks: vec![[nodes.queue[inside], nodes.link[inside]]],
+        is_back: nodes.roles.iter().map(|role| role.source == Port::Inside).collect(),
+        places: nodes.roles.iter().map(|role| role.place).collect(),
     }
 }

@@ -4,7 +4,7 @@ use crate::group_meter::GroupMeter;
 use crate::hop_meter::HopMeter;
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::queue_sample::QueueSample;
-use crate::rates::{bin_end, rate_mbps};
+use crate::rates::rate_mbps;
 use crate::results::Measures;
 use crate::scenario::{HopSpec, Scenario};
 use qdelay_core::{Packet, Span, Time};
@@ -26,6 +26,8 @@ pub struct BottleneckMeter {
     probe_delay: DelayHistogram,
     /// IP bytes that left the bottleneck.
     bytes: u64,
+    /// `bytes` when the rates end.
+    rated_bytes: u64,
     /// Packets that left the bottleneck, in the whole run.
     forwarded: u64,
     /// Packets of the probe that were dropped, in the whole run.
@@ -37,8 +39,9 @@ pub struct BottleneckMeter {
 }
 
 impl BottleneckMeter {
-    /// A meter for the path of `topology`, or for one that is built like it, before its first event.
-    pub fn new(scenario: &Scenario, topology: &Topology) -> BottleneckMeter {
+    /// A meter for the path of `topology`, or for one that is built like it, before its first event. `bins` is the most that the series
+    /// may have.
+    pub fn new(scenario: &Scenario, topology: &Topology, bins: Option<usize>) -> BottleneckMeter {
         BottleneckMeter {
             from: Time::ZERO + scenario.warmup,
             min_packet_bytes: scenario.min_packet_bytes,
@@ -48,9 +51,10 @@ impl BottleneckMeter {
             sojourn: DelayHistogram::default(),
             probe_delay: DelayHistogram::default(),
             bytes: 0,
+            rated_bytes: 0,
             forwarded: 0,
             probe_lost: 0,
-            watch: GroupMeter::new(scenario),
+            watch: GroupMeter::new(scenario, bins),
             hops: HopMeter::new(scenario, topology),
         }
     }
@@ -196,6 +200,13 @@ impl BottleneckMeter {
         }
     }
 
+    /// Joins each two closed bins of the series.
+    pub fn halve_bins(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.halve_bins();
+        }
+    }
+
     /// The warm-up is over.
     pub fn end_warmup(&mut self, now: Time, path: &Path) {
         if let Some(hops) = &mut self.hops {
@@ -203,17 +214,22 @@ impl BottleneckMeter {
         }
     }
 
-    /// The run is over.
-    pub fn end(&mut self, now: Time, path: &Path) {
+    /// Rates end; counts and delays go on.
+    pub fn end_rates(&mut self, now: Time, path: &Path) {
+        self.rated_bytes = self.bytes;
         if let Some(hops) = &mut self.hops {
-            hops.end(now, path);
+            hops.end_rates(now, path);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.end_rates();
         }
     }
 
-    /// End of the current bin of the series at `now`: at the end of the run at the latest. `None` without series.
-    pub fn bin_end(scenario: &Scenario, now: Time) -> Option<Time> {
-        let bin = scenario.series.filter(|bin| !bin.is_zero())?;
-        Some(bin_end(now, bin).min(Time::ZERO + scenario.duration))
+    /// The run is over.
+    pub fn end(&mut self, path: &Path) {
+        if let Some(hops) = &mut self.hops {
+            hops.end(path);
+        }
     }
 
     /// The outcome after `measured` of measuring, in which the bottleneck carried and offered `usage`. `probe_sent` are the packets that the probe
@@ -231,7 +247,8 @@ impl BottleneckMeter {
         // Uploads share another link.
         let downloads = scenario.flows.iter().zip(&ends).filter(|(flow, _)| !flow.is_upload);
         let goodputs: Vec<f64> = downloads.map(|(_, end)| end.flow.goodput_mbps).collect();
-        let (throughput_mbps, queue_delay_ms) = (rate_mbps(self.bytes, measured), self.queue_delay.summary());
+        let (throughput_mbps, queue_delay_ms) =
+            (rate_mbps(self.rated_bytes, measured), self.queue_delay.summary());
         let (hops, uplink) = self.hops.map(|hops| hops.finish(measured)).unwrap_or_default();
         let measures = Measures {
             throughput_mbps,

@@ -1,5 +1,6 @@
 //! Time series of a cell.
 
+use crate::bin_clock::{halve, mean};
 use crate::results::CellSeries;
 use qdelay_core::Time;
 use qdelay_path::CellUsage;
@@ -32,6 +33,20 @@ impl CellBins {
         series.rbs_used.push(usage.since(&before).used_rbs);
         series.mcs.push(mcs);
         series.rank.extend(rank);
+    }
+
+    /// Joins each two closed bins.
+    pub fn halve(&mut self) {
+        let series = &mut self.series;
+        halve(&mut series.rlc_bytes_mean, mean);
+        halve(&mut series.rlc_bytes_max, u64::max);
+        halve(&mut series.rlc_packets_mean, mean);
+        halve(&mut series.rlc_packets_max, u64::max);
+        halve(&mut series.rbs_offered, |one, other| one + other);
+        halve(&mut series.rbs_used, |one, other| one + other);
+        // States at the end of a bin.
+        halve(&mut series.mcs, |_, last| last);
+        halve(&mut series.rank, |_, last| last);
     }
 
     /// All bins that were closed.

@@ -23,6 +23,8 @@ struct Codepoint {
     marked: u64,
     /// IP bytes that left after the warm-up.
     bytes: u64,
+    /// `bytes` when the rates end.
+    rated_bytes: u64,
     queue_delay: DelayHistogram,
 }
 
@@ -71,6 +73,10 @@ impl CodepointMeter {
             codepoint.queue_delay.record(delay);
         }
     }
+    /// Rates end.
+    pub fn end_rates(&mut self) {
+        self.of.iter_mut().for_each(|codepoint| codepoint.rated_bytes = codepoint.bytes);
+    }
     /// The bottleneck has dropped a packet.
     pub fn dropped(&mut self, packet: &Packet) {
         self.codepoint(packet.dscp).dropped += 1;
@@ -92,7 +98,7 @@ impl CodepointMeter {
                 dropped: codepoint.dropped,
                 marked: codepoint.marked,
                 loss: codepoint.dropped as f64 / codepoint.arrived.max(1) as f64,
-                throughput_mbps: rate_mbps(codepoint.bytes, measured),
+                throughput_mbps: rate_mbps(codepoint.rated_bytes, measured),
                 queue_delay_ms: codepoint.queue_delay.summary(),
             };
             (name(codepoint.dscp), figures, codepoint.queue_delay)

@@ -283,6 +283,13 @@ impl DelayBreakdown {
         }
     }
 
+    /// Joins each two closed bins.
+    pub fn halve_bins(&mut self) {
+        if let Some(bins) = &mut self.bins {
+            bins.halve();
+        }
+    }
+
     #[inline]
     fn group_mut(&mut self, flow: u32) -> Option<&mut Group> {
         let group = *self.group_of.get(flow as usize)?;

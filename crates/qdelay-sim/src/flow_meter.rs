@@ -27,6 +27,9 @@ impl Mean {
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
+    pub fn count(self) -> u64 {
+        self.count
+    }
     /// Zero without any.
     pub fn millis(self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_nanos as f64 / self.count as f64 / 1e6 }
@@ -48,6 +51,8 @@ pub struct FlowDelays {
     jitter: Mean,
     /// IP bytes that left the bottleneck after the warm-up.
     bytes: u64,
+    /// `bytes` when the rates end.
+    rated_bytes: u64,
 }
 
 /// The figures of [`FlowDelays`].
@@ -68,6 +73,7 @@ impl FlowDelays {
             sum.one_way.merge(&one.one_way);
             sum.jitter.merge(one.jitter);
             sum.bytes += one.bytes;
+            sum.rated_bytes += one.rated_bytes;
         }
         sum
     }
@@ -75,7 +81,7 @@ impl FlowDelays {
     /// The figures after `measured` of measuring.
     pub(crate) fn figures(&self, measured: Span) -> FlowDelayFigures {
         FlowDelayFigures {
-            throughput_mbps: rate_mbps(self.bytes, measured),
+            throughput_mbps: rate_mbps(self.rated_bytes, measured),
             queue_delay_ms: self.queue.summary(),
             one_way_delay_ms: self.one_way.summary(),
             jitter_ms: self.jitter.millis(),
@@ -142,6 +148,11 @@ impl FlowMeter {
         if let Some(change) = change {
             flow.jitter.add(change);
         }
+    }
+
+    /// Rates end.
+    pub fn end_rates(&mut self) {
+        self.all.iter_mut().for_each(|flow| flow.rated_bytes = flow.bytes);
     }
 
     /// The figures of a flow after `measured` of measuring, where it has any of its own.

@@ -1,5 +1,6 @@
 //! Measures by group of flows, and time series; enabled by the scenario.
 
+use crate::bin_clock::{halve, halve_means, largest, mean};
 use crate::codepoint_meter::CodepointMeter;
 use crate::flow_meter::{FlowDelayFigures, FlowMeter, Mean};
 use crate::outcome::{Delays, FlowOutcome, Outcome};
@@ -44,6 +45,8 @@ struct Group {
     not_arrived: u64,
     bin: Bin,
     series: GroupSeries,
+    /// Packets that left in each bin.
+    left: Vec<u64>,
 }
 
 #[derive(Default)]
@@ -84,11 +87,13 @@ struct Bins {
     /// Start of the current bin.
     since: Time,
     series: Series,
+    /// Packets that left in each bin.
+    left: Vec<u64>,
 }
 
 impl GroupMeter {
-    /// A meter for the groups and the series of `scenario`; `None` if it has neither.
-    pub fn new(scenario: &Scenario) -> Option<Box<GroupMeter>> {
+    /// A meter for the groups and the series of `scenario`, which has at most `most` bins; `None` if it has neither.
+    pub fn new(scenario: &Scenario, most: Option<usize>) -> Option<Box<GroupMeter>> {
         if scenario.groups.is_empty() && scenario.series.is_none() {
             return None;
         }
@@ -98,12 +103,12 @@ impl GroupMeter {
         Some(Box::new(GroupMeter {
             delays: FlowMeter::new(scenario, &group_of),
             group_of,
-            groups: scenario.groups.iter().map(|name| Group::new(name)).collect(),
+            groups: scenario.groups.iter().map(|name| Group::new(name, most)).collect(),
             flows: scenario.flows.iter().map(|_| Flow::default()).collect(),
             one_way: DelayHistogram::default(),
             jitter: Mean::default(),
             codepoints: CodepointMeter::new(scenario),
-            bins: scenario.series.map(Bins::new),
+            bins: scenario.series.map(|width| Bins::new(width, most)),
             queued: Count::default(),
             most_queued: Count::default(),
             offered_at: Time::ZERO,
@@ -290,9 +295,30 @@ impl GroupMeter {
         bins.close(width, queued, usage);
         for group in &mut self.groups {
             let bin = std::mem::take(&mut group.bin);
+            group.left.push(bin.delay.count());
             group.series.throughput_mbps.push(rate_mbps(bin.bytes, width));
             group.series.delay_mean_ms.push(bin.mean_ms());
             group.series.delay_max_ms.push(bin.max_ms());
+        }
+    }
+
+    /// Joins each two closed bins.
+    pub fn halve_bins(&mut self) {
+        if let Some(bins) = &mut self.bins {
+            bins.halve();
+        }
+        for Group { series, left, .. } in &mut self.groups {
+            halve(&mut series.throughput_mbps, mean);
+            halve_means(&mut series.delay_mean_ms, left);
+            halve(&mut series.delay_max_ms, largest);
+        }
+    }
+
+    /// Rates end.
+    pub fn end_rates(&mut self) {
+        self.delays.end_rates();
+        if let Some(codepoints) = &mut self.codepoints {
+            codepoints.end_rates();
         }
     }
 
@@ -358,8 +384,13 @@ impl GroupMeter {
     }
 }
 
+/// List with room for `most` entries, so that it does not grow while packets wait.
+fn room<T>(most: Option<usize>) -> Vec<T> {
+    Vec::with_capacity(most.unwrap_or(0))
+}
+
 impl Group {
-    fn new(name: &str) -> Group {
+    fn new(name: &str, most: Option<usize>) -> Group {
         Group {
             name: name.to_string(),
             lost: 0,
@@ -370,7 +401,12 @@ impl Group {
             arrival: None,
             not_arrived: 0,
             bin: Bin::default(),
-            series: GroupSeries::default(),
+            series: GroupSeries {
+                throughput_mbps: room(most),
+                delay_mean_ms: room(most),
+                delay_max_ms: room(most),
+            },
+            left: room(most),
         }
     }
 
@@ -400,9 +436,35 @@ impl Group {
 }
 
 impl Bins {
-    fn new(bin: Span) -> Bins {
-        let series = Series { bin_s: bin.as_secs_f64(), ..Series::default() };
-        Bins { open: Bin::default(), drops: 0, marks: 0, offered_before: 0, since: Time::ZERO, series }
+    fn new(width: Span, most: Option<usize>) -> Bins {
+        let series = Series {
+            bin_s: width.as_secs_f64(),
+            capacity_mbps: room(most),
+            throughput_mbps: room(most),
+            delay_mean_ms: room(most),
+            delay_max_ms: room(most),
+            backlog_packets: room(most),
+            drops: room(most),
+            marks: room(most),
+            ..Series::default()
+        };
+        let (open, since, left) = (Bin::default(), Time::ZERO, room(most));
+        Bins { open, drops: 0, marks: 0, offered_before: 0, since, series, left }
+    }
+
+    /// Joins each two closed bins, which are of equal width.
+    fn halve(&mut self) {
+        let series = &mut self.series;
+        series.bin_s *= 2.0;
+        halve(&mut series.capacity_mbps, |one, other| Some(mean(one?, other?)));
+        halve(&mut series.throughput_mbps, mean);
+        halve_means(&mut series.delay_mean_ms, &mut self.left);
+        halve(&mut series.delay_max_ms, largest);
+        halve(&mut series.drops, |one, other| one + other);
+        halve(&mut series.marks, |one, other| one + other);
+        // States at the end of a bin.
+        halve(&mut series.backlog_packets, |_, last| last);
+        halve(&mut series.green_bias, |_, last| last);
     }
 
     fn close(&mut self, width: Span, queued: QueueSample, usage: LinkUsage) {
@@ -410,6 +472,7 @@ impl Bins {
         let offered = usage.offered_bytes.saturating_sub(self.offered_before);
         self.offered_before = usage.offered_bytes;
         let bin = std::mem::take(&mut self.open);
+        self.left.push(bin.delay.count());
         series.capacity_mbps.push(capacity_mbps(offered, width));
         series.throughput_mbps.push(rate_mbps(bin.bytes, width));
         series.delay_mean_ms.push(bin.mean_ms());

@@ -30,7 +30,9 @@ struct Hop {
     queue_delay: DelayHistogram,
     /// IP bytes that left.
     bytes: u64,
-    /// The usage of the links at the end of the warm-up, and at the end of the run.
+    /// `bytes` when the rates end.
+    rated_bytes: u64,
+    /// The usage of the links at the end of the warm-up, and at the end of the rates.
     usage: [LinkUsage; 2],
     drops: BTreeMap<String, u64>,
     marks: BTreeMap<String, u64>,
@@ -83,9 +85,14 @@ impl HopMeter {
         self.sample(0, now, path);
     }
 
-    /// The run ends.
-    pub fn end(&mut self, now: Time, path: &Path) {
+    /// Rates end.
+    pub fn end_rates(&mut self, now: Time, path: &Path) {
         self.sample(1, now, path);
+        self.hops.iter_mut().for_each(|hop| hop.rated_bytes = hop.bytes);
+    }
+
+    /// The run ends.
+    pub fn end(&mut self, path: &Path) {
         for hop in &mut self.hops {
             let queues = || hop.queues.iter().filter_map(|node| path.counters(*node));
             let links = hop.links.iter().filter_map(|node| path.counters(*node));
@@ -130,6 +137,7 @@ impl Hop {
             links,
             queue_delay: DelayHistogram::default(),
             bytes: 0,
+            rated_bytes: 0,
             usage: [LinkUsage::default(); 2],
             drops: BTreeMap::new(),
             marks: BTreeMap::new(),
@@ -149,7 +157,7 @@ impl Hop {
             drops_by_reason: self.drops,
             marks: self.marks.values().sum(),
             marks_by_reason: self.marks,
-            throughput_mbps: rate_mbps(self.bytes, measured),
+            throughput_mbps: rate_mbps(self.rated_bytes, measured),
             capacity_mbps: capacity_mbps(usage.offered_bytes, measured),
             utilization: usage.utilization(),
             queue_delay_ms: self.queue_delay.summary(),

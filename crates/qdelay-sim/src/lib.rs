@@ -3,6 +3,7 @@
 //! A [`Scenario`] says what to run; [`run`] runs it and returns an [`Outcome`]. Same scenario and seed: same outcome, to the
 //! last bit, on every machine.
 
+mod bin_clock;
 mod bottleneck_meter;
 mod cell;
 mod cell_bins;

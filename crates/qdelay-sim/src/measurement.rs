@@ -5,6 +5,7 @@
 //! after the last for the probe. A packet of any other number belongs to no flow: it counts at the bottleneck, and in no group. The
 //! lower half of [`Packet::handle`] is a small number that no other packet on the path has.
 
+use crate::bin_clock::BinClock;
 use crate::bottleneck_meter::BottleneckMeter;
 use crate::delay_breakdown::DelayBreakdown;
 use crate::held::Held;
@@ -35,12 +36,18 @@ pub struct Measurement<'a> {
     is_back: Vec<bool>,
     /// Whether each flow is an upload; empty without uploads.
     is_upload: Vec<bool>,
-    /// End of the current bin.
-    bin_end: Time,
+    /// Ends of the bins of the series.
+    bins: BinClock,
+    /// End of the run; [`Time::NEVER`] while it is not known.
+    end: Time,
+    /// Time at which the rates end, if it is before the end of the run and not yet reached.
+    rates_end: Time,
     /// `None` where the bottleneck is a cell.
     recoveries: Option<Recoveries>,
     /// At the end of the warm-up.
     begun: Option<WarmupEnd>,
+    /// At the end of the rates, where that is before the end of the run.
+    rated: Option<RatesEnd>,
     /// At the end of the run.
     ended: Option<RunEnd>,
 }
@@ -62,6 +69,13 @@ struct WarmupEnd {
     delivered: Vec<u64>,
 }
 
+struct RatesEnd {
+    time: Time,
+    usage: Usage,
+    /// Application bytes that each flow has delivered.
+    delivered: Vec<u64>,
+}
+
 struct RunEnd {
     usage: Usage,
     drops: BTreeMap<String, u64>,
@@ -75,22 +89,48 @@ impl<'a> Measurement<'a> {
     /// Measurement of the path of `topology`, or of one that is built like it, before its first event.
     pub fn new(scenario: impl Into<Held<'a>>, topology: &Topology) -> Measurement<'a> {
         let scenario = scenario.into();
+        let end = Time::ZERO + scenario.duration;
+        Measurement::with_bins(scenario, topology, end, None)
+    }
+
+    /// Measurement of a run whose end is not known yet, and is set by [`Measurement::end_at`]; the duration of `scenario` has no effect. The series has at most `bins` bins, an even
+    /// number: each two become one when it is reached, and the next ones are twice as wide.
+    pub fn open_ended(scenario: impl Into<Held<'a>>, topology: &Topology, bins: usize) -> Measurement<'a> {
+        Measurement::with_bins(scenario.into(), topology, Time::NEVER, Some(bins))
+    }
+
+    fn with_bins(scenario: Held<'a>, topology: &Topology, end: Time, most: Option<usize>) -> Measurement<'a> {
         Measurement {
             queue: topology.queue,
             link: topology.link,
             receivers: topology.receivers,
-            figures: BottleneckMeter::new(&scenario, topology),
+            figures: BottleneckMeter::new(&scenario, topology, most),
             cell: scenario.bottleneck.as_cell().map(|cell| Box::new(DelayBreakdown::new(&scenario, cell))),
             uplink: UplinkBreakdown::new(&scenario, topology),
             places: topology.places.clone(),
             is_back: topology.is_back.clone(),
             is_upload: uploads(&scenario),
-            bin_end: BottleneckMeter::bin_end(&scenario, Time::ZERO).unwrap_or(Time::NEVER),
+            bins: BinClock::new(scenario.series, most, end),
+            end,
+            rates_end: Time::NEVER,
             recoveries: scenario.bottleneck.as_cell().is_none().then(Recoveries::new),
             begun: None,
+            rated: None,
             ended: None,
             scenario,
         }
+    }
+
+    /// Ends the rates at `time`, after the warm-up and before the end of the run: throughput, goodput, capacity and utilization
+    /// are of the time until then; counts, delays and the series go on.
+    pub fn end_rates_at(&mut self, time: Time) {
+        self.rates_end = time;
+    }
+
+    /// Ends the run at `time`, which is not before the last sample.
+    pub fn end_at(&mut self, time: Time) {
+        self.end = time;
+        self.bins.end_at(time);
     }
 
     /// Number of measured packets that left the bottleneck, and the sum of their delays in its queue in nanoseconds.
@@ -251,12 +291,12 @@ impl<'a> Measurement<'a> {
     #[inline]
     pub fn next_sample(&self) -> Time {
         let next = match (&self.begun, &self.ended) {
-            (None, _) => self.scenario.warmup.min(self.scenario.duration),
-            (Some(_), None) => self.scenario.duration,
+            (None, _) => (Time::ZERO + self.scenario.warmup).min(self.end),
+            (Some(_), None) => self.end.min(self.rates_end),
             (Some(_), Some(_)) => return Time::NEVER,
         };
         let look = self.recoveries.as_ref().map_or(Time::NEVER, Recoveries::next);
-        self.bin_end.min(look).min(Time::ZERO + next)
+        self.bins.next().min(look).min(next)
     }
 
     /// Whether the run is over: what happens later does not count.
@@ -276,18 +316,26 @@ impl<'a> Measurement<'a> {
             let usage = path.link_usage(self.link, now).unwrap_or_default();
             recoveries.sample(now, usage, now >= Time::ZERO + self.scenario.warmup);
         }
-        let is_bin = now == self.bin_end;
+        let is_bin = now == self.bins.next();
         if is_bin {
             self.close_bin(now, path);
         }
-        if now == Time::ZERO + self.scenario.warmup {
+        if now == self.rates_end {
+            self.rates_end = Time::NEVER;
+            let (usage, delivered) = (self.usage(now, path), delivered.collect());
+            self.rated = Some(RatesEnd { time: now, usage, delivered });
+            self.figures.end_rates(now, path);
+        } else if now == Time::ZERO + self.scenario.warmup {
             self.begun = Some(WarmupEnd { usage: self.usage(now, path), delivered: delivered.collect() });
             self.figures.end_warmup(now, path);
             self.uplink.iter_mut().for_each(|uplink| uplink.sample(0, now, path));
         }
-        if now == Time::ZERO + self.scenario.duration {
+        if now == self.end {
             self.ended = Some(self.ended(now, path));
-            self.figures.end(now, path);
+            if self.rated.is_none() {
+                self.figures.end_rates(now, path);
+            }
+            self.figures.end(path);
             self.uplink.iter_mut().for_each(|uplink| uplink.sample(1, now, path));
         }
         is_bin
@@ -319,9 +367,10 @@ impl<'a> Measurement<'a> {
             let rank = cell.filter(|cell| cell.adapts_rank()).map(|cell| cell.rank(now));
             watch.close_bin(now, usage, cell.and_then(|cell| cell.mcs(now)), rank);
         }
-        let is_last = now >= Time::ZERO + self.scenario.duration;
-        let next = BottleneckMeter::bin_end(&self.scenario, now).filter(|_| !is_last);
-        self.bin_end = next.unwrap_or(Time::NEVER);
+        if self.bins.close(now, self.end) {
+            self.figures.halve_bins();
+            self.cell.iter_mut().for_each(|cell| cell.halve_bins());
+        }
     }
 
     fn usage(&self, now: Time, path: &Path) -> Usage {
@@ -350,17 +399,24 @@ impl<'a> Measurement<'a> {
             panic!("the path was not sampled at the end of the warm-up or of the run")
         };
         let scenario = &*self.scenario;
-        let (begin, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
-        let measured = end.since(begin);
-        let complete = |((spec, FlowOutcome { flow, round_trips, over_time }), before): (
-            (&FlowSpec, FlowOutcome),
-            u64,
+        let (begin, end) = (Time::ZERO + scenario.warmup, self.end);
+        // Of a run whose rates have ended with it, the flows know the bytes that they have delivered.
+        let (rates_end, usage, until) = match self.rated {
+            Some(RatesEnd { time, usage, delivered }) => (time, usage, Some(delivered)),
+            None => (end, usage, None),
+        };
+        let measured = rates_end.since(begin);
+        let complete = |(number, ((spec, FlowOutcome { flow, round_trips, over_time }), before)): (
+            usize,
+            ((&FlowSpec, FlowOutcome), u64),
         )| {
-            let goodput_mbps = rate_mbps(flow.delivered_bytes - before, measured);
+            let until = until.as_ref().and_then(|until| until.get(number).copied());
+            let delivered = until.unwrap_or(flow.delivered_bytes).saturating_sub(before);
+            let goodput_mbps = rate_mbps(delivered, measured);
             let flow = FlowFigures { goodput_mbps, ..named(scenario, spec, flow) };
             FlowOutcome { flow, round_trips, over_time }
         };
-        let flows = scenario.flows.iter().zip(flows).zip(delivered).map(complete).collect();
+        let flows = scenario.flows.iter().zip(flows).zip(delivered).enumerate().map(complete).collect();
         let link = usage.link.since(before.link);
         let mut outcome = self.figures.finish(scenario, measured, link, flows, probe_sent);
         outcome.measures.outages = self.recoveries.and_then(Recoveries::finish);
