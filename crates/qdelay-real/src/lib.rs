@@ -19,10 +19,12 @@
 //! | `external` | a program of the user: a player, a browser, a call |
 //! | `carrier`, `requests` | the data thread; requests of others to it |
 //! | `linux` | the kernel's own queue as the bottleneck |
+//! | `audit` | the audit of a run as result files have it |
 //! | `measure`, `stream` | outcome from the emulator's events; bytes of a TCP flow received in order |
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod bypass;
 mod carrier;
 mod datagrams;
@@ -61,12 +63,11 @@ use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::link_setup::{self, LinkSetup, Outside};
 use qdelay_emu::netns::Namespace;
 use qdelay_emu::packet_steering::PacketSteering;
-use qdelay_emu::snapshot::StallFigures;
 use qdelay_record::PacketFile;
 use qdelay_sim::Scenario;
 use qdelay_study::InputError;
 use qdelay_study::engine::{self, CaseOutcome, EngineError, Progress, Recorded, Runner};
-use qdelay_study::results::{Audit, Entity, Irtt, ProgramReport, Stall, Stalls, round};
+use qdelay_study::results::{Audit, Irtt, ProgramReport};
 use qdelay_study::scenario::Case;
 use qdelay_terminal::progress::Bar;
 use rustix::event::{Timespec, poll};
@@ -317,18 +318,11 @@ impl RealTime {
         let audit = Audit {
             trustworthy: reasons.is_empty(),
             reasons,
-            lateness_ms: facts.lateness.rounded(),
-            late_limits_ms: facts.limits.map(|limit| round(limit.as_millis_f64())),
-            releases_late: facts.late,
-            stalls: stalls(StallFigures::from(&facts.stalls)),
             lost_outside: facts.lost + unseen,
-            malformed: facts.malformed,
-            cpu_seconds: round(facts.cpu.as_secs_f64()),
-            steal_seconds: facts.steal.map(|steal| round(steal.as_secs_f64())),
-            realtime: carried.realtime,
             irtt: reports.irtt.iter().map(|(_, irtt)| irtt.clone()).collect(),
             programs: self.program_reports(scenario, &reports),
             changes: requests::changes(&carried.changes),
+            ..audit::of_facts(facts, carried.realtime)
         };
         let observed = Observed {
             opened: carried.gauge.opened(),
@@ -585,24 +579,4 @@ fn contradictions(
         reasons.extend(irtt::contradictions(irtt, echo, scenario.base_rtt));
     }
     (reasons, unseen)
-}
-
-/// Converts stall figures to the type of results. The devices of a case have no time stamps, so none can be implausible.
-fn stalls(figures: StallFigures) -> Stalls {
-    let StallFigures {
-        count,
-        total_ms,
-        longest_gap_ms,
-        packets_read,
-        packets_unseen,
-        packets_held,
-        dropped,
-        longest,
-        ..
-    } = figures;
-    let longest = longest
-        .iter()
-        .map(|interval| Stall { begin_s: interval.begin_s, length_ms: interval.length_ms })
-        .collect();
-    Stalls { count, total_ms, longest_gap_ms, packets_read, packets_unseen, packets_held, dropped, longest }
 }

@@ -42,8 +42,19 @@ pub struct MeasuringTap<'a> {
     /// Number of the flow that is a program of the user, and the size of its packets' headers in bytes. Packets of no other flow belong
     /// to this flow.
     external: Option<(u32, u32)>,
+    /// Assignment of packets to flows.
+    flow_key: FlowKey,
     /// Flow of the current event, for the recorder of packets.
     current: Arc<AtomicU32>,
+}
+
+/// Field of a packet that identifies its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FlowKey {
+    /// Ports, which the flows' programs were given.
+    Ports,
+    /// Direction: the first flow is down, the second up.
+    Direction,
 }
 
 /// Counts of a flow's delivered datagrams, including those after the end of the run.
@@ -102,6 +113,25 @@ impl Pings {
 impl<'a> MeasuringTap<'a> {
     /// Creates a tap for the path of `topology`, or a path that is built like it.
     pub fn new(scenario: &'a Scenario, topology: &Topology, current: Arc<AtomicU32>) -> MeasuringTap<'a> {
+        let measuring = Measurement::new(scenario, topology);
+        MeasuringTap::with_measurement(scenario, topology, measuring, FlowKey::Ports, current)
+    }
+
+    /// Creates a tap for a link of two directions, which are the flows of `scenario`: down, and up as an upload. The run ends by
+    /// [`MeasuringTap::end_at`], and its series has at most `bins` bins.
+    pub fn of_link(scenario: &'a Scenario, topology: &Topology, bins: usize) -> MeasuringTap<'a> {
+        let measuring = Measurement::open_ended(scenario, topology, bins);
+        let current = Arc::new(AtomicU32::new(NO_FLOW));
+        MeasuringTap::with_measurement(scenario, topology, measuring, FlowKey::Direction, current)
+    }
+
+    fn with_measurement(
+        scenario: &'a Scenario,
+        topology: &Topology,
+        measuring: Measurement<'a>,
+        flow_key: FlowKey,
+        current: Arc<AtomicU32>,
+    ) -> MeasuringTap<'a> {
         let mut flows = vec![Flow::default(); scenario.flows.len() + usize::from(scenario.probe.is_some())];
         for (flow, spec) in flows.iter_mut().zip(&scenario.flows) {
             flow.is_upload = spec.is_upload;
@@ -110,12 +140,13 @@ impl<'a> MeasuringTap<'a> {
         }
         MeasuringTap {
             scenario,
-            measuring: Measurement::new(scenario, topology),
+            measuring,
             is_back: topology.is_back.clone(),
             uplinks: topology.uplinks.iter().map(|[queue, _]| *queue).collect(),
             first_hop: topology.hops.first().map(|[queue, _]| *queue),
             flows,
             external: None,
+            flow_key,
             current,
         }
     }
@@ -127,11 +158,23 @@ impl<'a> MeasuringTap<'a> {
         MeasuringTap { external: flow.and_then(of), ..self }
     }
 
+    /// Ends the rates at `time`: see [`Measurement::end_rates_at`].
+    pub fn end_rates_at(&mut self, time: Time) {
+        self.measuring.end_rates_at(time);
+    }
+
+    /// Ends the run at `time`: see [`Measurement::end_at`].
+    pub fn end_at(&mut self, time: Time) {
+        self.measuring.end_at(time);
+    }
+
     /// Measures an event of a packet with data: one that goes down, or up if its flow is an upload.
     fn data(&mut self, event: &Event, packet: &Packet, tcp: Option<ports::Tcp>) {
         let (now, node, index) = (event.time, event.node, packet.flow as usize);
         let headers = match self.external {
             Some((flow, headers)) if flow == packet.flow => headers,
+            // Packets of any protocol: all of their bytes count.
+            _ if self.flow_key == FlowKey::Direction => 0,
             _ => UDP_HEADERS,
         };
         let MeasuringTap { measuring, flows, uplinks, first_hop, .. } = self;
@@ -254,7 +297,11 @@ impl Flow {
 impl Tap for MeasuringTap<'_> {
     fn event(&mut self, event: &Event, bytes: &[u8]) {
         let is_back = self.is_back[event.node.index()];
-        let header = ports::read(bytes, if is_back { FlowDirection::Up } else { FlowDirection::Down });
+        let header = match self.flow_key {
+            FlowKey::Ports if is_back => ports::read(bytes, FlowDirection::Up),
+            FlowKey::Ports => ports::read(bytes, FlowDirection::Down),
+            FlowKey::Direction => ports::Header { flow: Some(u32::from(is_back)), tcp: None },
+        };
         let known = header.flow.filter(|flow| (*flow as usize) < self.flows.len());
         let known = known.or(self.external.map(|(flow, _)| flow));
         let flow = known.unwrap_or(NO_FLOW);
@@ -298,6 +345,10 @@ impl Tap for MeasuringTap<'_> {
         }
     }
 
+    fn reads_bytes(&self) -> bool {
+        self.flow_key == FlowKey::Ports
+    }
+
     fn next_inspection(&self) -> Time {
         self.measuring.next_sample()
     }
@@ -309,249 +360,4 @@ impl Tap for MeasuringTap<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::path;
-    use qdelay_core::Random;
-    use qdelay_emu::device::Port;
-    use qdelay_emu::emulator::Emulator;
-    use qdelay_emu::pool::Pool;
-    use qdelay_study::scenario::{Overrides, Study};
-    use qdelay_study::traces::Library;
-    use qdelay_traffic::udp::UdpSource;
-
-    /// Scenario of datagrams only: their senders are the simulator's own, so that the same packets are sent at the same times.
-    const FLOWS: &str = "
-[path]
-rtt = \"20ms\"
-jitter = \"2ms\"
-[[flow]]
-name = \"game\"
-transport = \"gaming:20ms\"
-dscp = \"ef\"
-QFI1
-[[flow]]
-name = \"bulk\"
-transport = \"udp:12mbit\"
-access_rate = \"20mbit\"
-start = \"100ms\"
-stop = \"4s\"
-QFI2
-[run]
-duration = \"5s\"
-warmup = \"1s\"
-probe = true
-";
-    const CELL: &str = "
-[cell]
-technology = \"lte\"
-prbs = 25
-channel = \"mcs:15\"
-pacer = \"e5g-bdp\"
-upf_qdisc = \"sfq\"
-upf_pacer = \"usp\"
-rlc = \"um\"
-bler = 0.1
-feedback_delay = \"1ms\"
-n3 = \"100mbit\"
-[[cell.ue]]
-[[cell.ue.bearer]]
-[[cell.ue.bearer.qos_flow]]
-qfi = 1
-priority = 1
-[[cell.ue.bearer.qos_flow]]
-qfi = 2
-priority = 2
-";
-    const SLICES: &str = "
-[cell]
-technology = \"lte\"
-prbs = 25
-channel = \"mcs:15\"
-partition = \"PARTITION\"
-[[cell.slice]]
-name = \"a\"
-share = \"30%\"
-[[cell.slice]]
-name = \"b\"
-share = \"70%\"
-[[cell.ue]]
-[[cell.ue.bearer]]
-slice = \"a\"
-[[cell.ue.bearer]]
-slice = \"b\"
-";
-
-    fn scenario(text: &str) -> Scenario {
-        let study = Study::parse("some", text, &Overrides::default()).unwrap();
-        study.case(0, &Library::new()).unwrap().scenario
-    }
-
-    /// The next packet of any flow: time, flow, size in bytes.
-    fn next(sources: &mut [(UdpSource, Time)]) -> Option<(Time, usize, u32)> {
-        let due = |(source, stop): &(UdpSource, Time)| {
-            let next = source.next_deadline();
-            if next < *stop { next } else { Time::NEVER }
-        };
-        let index = (0..sources.len()).min_by_key(|&index| due(&sources[index]))?;
-        let time = due(&sources[index]);
-        let bytes = if time == Time::NEVER { None } else { sources[index].0.poll(time) };
-        bytes.map(|bytes| (time, index, bytes))
-    }
-
-    fn is_upload(scenario: &Scenario, index: usize) -> bool {
-        scenario.flows.get(index).is_some_and(|flow| flow.is_upload)
-    }
-
-    fn datagram(scenario: &Scenario, index: usize, bytes: u32) -> Vec<u8> {
-        let dscp = scenario.flows.get(index).map_or(0, |flow| flow.dscp);
-        let mut packet = vec![0; bytes as usize];
-        packet[..2].copy_from_slice(&[0x45, dscp << 2]);
-        packet[2..4].copy_from_slice(&(bytes as u16).to_be_bytes());
-        packet[9] = 17;
-        let mut ends = [ports::sender(index), ports::receiver(index)];
-        if is_upload(scenario, index) {
-            ends.reverse();
-        }
-        packet[20..22].copy_from_slice(&ends[0].to_be_bytes());
-        packet[22..24].copy_from_slice(&ends[1].to_be_bytes());
-        packet
-    }
-
-    /// Carries packets as [`crate::carrier`] does, with a host that only reads packets, and continues after the end of the run.
-    fn carried(scenario: &Scenario) -> Outcome {
-        let plan = path::plan(scenario);
-        let current = Arc::new(AtomicU32::new(NO_FLOW));
-        let gauge = MeasuringTap::new(scenario, &plan.topology().unwrap(), current);
-        let mut emulator = Emulator::tapped(plan, Pool::new(1500, 65_536), (), gauge).unwrap();
-        let start = |flow: &qdelay_sim::FlowSpec| Time::ZERO + flow.start;
-        let mut sources: Vec<(UdpSource, Time)> = Vec::new();
-        for (index, flow) in scenario.flows.iter().enumerate() {
-            let TransportConfig::Udp(config) = &flow.transport else { panic!("datagrams") };
-            let random = Random::derive(scenario.seed, &format!("flow-{index}"), "source");
-            let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
-            sources.push((UdpSource::new(config.clone(), start(flow), random), stop));
-        }
-        if let Some(probe) = scenario.probe {
-            let random = Random::derive(scenario.seed, "probe", "gaps");
-            let source = UdpSource::probe(probe.bytes, probe.gap_min, probe.gap_max, Time::ZERO, random);
-            sources.push((source, Time::NEVER));
-        }
-        // The host continues after the end of the run, as a real one does.
-        let end = Time::ZERO + scenario.duration + Span::from_millis(500);
-        let drain = |emulator: &mut Emulator<(), MeasuringTap<'_>>| {
-            while let Some(release) = emulator.next_release() {
-                emulator.settle(release.slot);
-            }
-        };
-        while let Some((time, index, bytes)) = next(&mut sources).filter(|(time, ..)| *time < end) {
-            let slot = emulator.take_slot().unwrap();
-            let packet = datagram(scenario, index, bytes);
-            emulator.buffer(slot)[..packet.len()].copy_from_slice(&packet);
-            let from = if is_upload(scenario, index) { Port::Inside } else { Port::Outside };
-            emulator.arrive(time, from, slot, packet.len()).unwrap();
-            drain(&mut emulator);
-        }
-        emulator.advance(end);
-        drain(&mut emulator);
-        emulator.audit().unwrap();
-        let (_, gauge) = emulator.into_parts();
-        gauge.finish(&ProgramReports::default())
-    }
-
-    /// Compares outcomes without a call's results, which are unknown, in cells and links whose hashes of flows may differ.
-    fn check(text: &str) {
-        let real = compare(text);
-        assert!(real.packets_forwarded > 1000 && real.drops > 10, "{:?}", real.drops_by_reason);
-    }
-
-    /// Outcome that the simulator and the emulator agree on.
-    fn compare(text: &str) -> Outcome {
-        let scenario = scenario(text);
-        assert_eq!(scenario.jitter, Span::from_millis(2).into());
-        let (real, simulated) = (carried(&scenario), qdelay_sim::run(&scenario).unwrap());
-        for (real, simulated) in real.nodes.iter().zip(&simulated.nodes) {
-            assert_eq!(real, simulated);
-        }
-        assert_eq!(real, simulated);
-        real
-    }
-
-    #[test]
-    fn cell_measures_equal_the_simulators() {
-        let flows = FLOWS.replace("QFI1", "qfi = 1").replace("QFI2", "qfi = 2");
-        check(&(CELL.to_string() + &flows));
-    }
-
-    #[test]
-    fn slice_measures_equal_the_simulators() {
-        let flows = FLOWS.replace("QFI1", "qfi = 1").replace("QFI2", "qfi = 2");
-        for partition in ["fp", "eqp:limit=100"] {
-            check(&(SLICES.replace("PARTITION", partition) + &flows));
-        }
-    }
-
-    #[test]
-    fn hop_measures_equal_the_simulators() {
-        let flows =
-            FLOWS.replace("QFI1", "access_rate = \"30mbit\"\naccess_jitter = \"1600us\"").replace("QFI2", "");
-        let hops = "[[path.hop]]\nname = \"b\"\nlink = \"11mbit\"\nlimit = 40\ndelay = \"4ms\"\n\
-                    [[path.hop]]\nname = \"a\"\nlink = \"30mbit\"\nqdisc = \"codel\"\n[[flow]]";
-        let flows = flows.replacen("[[flow]]", hops, 1);
-        check(&flows.replace("[path]", "[path]\nlink = \"10mbit\"\nlimit = 50"));
-    }
-
-    #[test]
-    fn link_measures_equal_the_simulators() {
-        let flows = FLOWS.replace("QFI1", "").replace("QFI2", "");
-        let text = flows.replace("[path]", "[path]\nlink = \"10mbit\"\nlimit = 50");
-        check(&text);
-        // All flows share one direction, with a discipline that uses random numbers; the way back has no queue.
-        let text = text.replace("access_rate = \"20mbit\"", "");
-        check(&text.replace("limit = 50", "qdisc = \"red:limit=50\"\nuplink = \"none\""));
-    }
-
-    #[test]
-    fn upload_measures_equal_the_simulators() {
-        let flows = FLOWS
-            .replace("QFI1", "")
-            .replace("access_rate = \"20mbit\"", "")
-            .replace("QFI2", "direction = \"up\"");
-        let uplink = "[path]\nlink = \"1mbit\"\nlimit = 50\nuplink = \"5mbit\"";
-        for uplink_qdisc in ["", "\nuplink_limit = 30", "\nuplink_qdisc = \"codel:limit=100\""] {
-            let outcome = compare(&flows.replace("[path]", &format!("{uplink}{uplink_qdisc}")));
-            let uplink = outcome.uplink.as_ref().expect("an uplink with an upload");
-            assert!(uplink.drops > 10 && outcome.groups["bulk"].throughput_mbps > 3.0, "{uplink:?}");
-        }
-    }
-
-    /// A reply is matched by its number, whatever is lost; the round trip lasts from entry into the path to exit.
-    #[test]
-    fn pings_match_replies_by_number() {
-        let mut pings = Pings::new();
-        let flows = FLOWS.replace("QFI1", "").replace("QFI2", "");
-        let scenario = scenario(&flows.replace("[path]", "[path]\nlink = \"1mbit\""));
-        let node = path::plan(&scenario).topology().unwrap().queue;
-        let event = |ms: u64, entered: u64, kind| Event {
-            time: Time::ZERO + Span::from_millis(ms),
-            node,
-            kind,
-            packet: Packet::default(),
-            entered: Time::ZERO + Span::from_millis(entered),
-            reached_bottleneck: Time::NEVER,
-        };
-        let warmup = Span::from_millis(50);
-        for (number, sent) in [(7, 10), (8, 30), (9, 60)] {
-            pings.record(&event(sent + 1, sent, EventKind::Enqueued), number, false, warmup);
-            // The datagram enters a second queue.
-            pings.record(&event(sent + 5, sent, EventKind::Enqueued), number, false, warmup);
-            pings.record(&event(sent + 9, sent, EventKind::Delivered), number, false, warmup);
-        }
-        // Reply 7 returns within the warm-up, 8 never, 9 after 25 ms, and once more as a copy; 10 was not sent.
-        for (number, back) in [(7, 45), (9, 85), (9, 95), (10, 99)] {
-            pings.record(&event(back, back - 8, EventKind::Delivered), number, true, warmup);
-        }
-        let found = pings.round_trips.summary();
-        assert_eq!((found.count, found.max), (1, 25.0));
-    }
-}
+mod tests;

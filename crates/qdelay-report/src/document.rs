@@ -59,6 +59,8 @@ struct Main<'a> {
     cautions: Vec<String>,
     /// Groups whose bit rate is given, so that it does not tell how they fared.
     given_rates: Vec<&'a str>,
+    /// The page begins with each group, and not with all flows together: the directions of a link have nothing in common.
+    groups_first: bool,
 }
 
 #[derive(Serialize)]
@@ -77,6 +79,9 @@ struct FolderPart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     population: Option<&'a str>,
     differences: &'a [PairedDifference],
+    /// Changes of a link while it ran: time in seconds, and the change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<(f64, &'a str)>,
     versions: BTreeSet<String>,
     traces: BTreeMap<&'a str, &'a TraceFile>,
     /// Data common to all cases.
@@ -114,6 +119,8 @@ struct CasePart<'a> {
     codepoints: Vec<(&'a str, Part)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hops: Vec<(&'a str, Part)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    directions: Vec<(&'a str, Part)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     viewers: Vec<Viewer<'a>>,
     series: bool,
@@ -172,7 +179,9 @@ impl Document {
             let rows = by::count(figures);
             let fits = rows <= room;
             (room, by_left_out) = (if fits { room - rows } else { 0 }, by_left_out || !fits);
-            CasePart { by: if fits { by::rows(figures, &by_percents) } else { by::Rows::new() }, ..part }
+            let directions = parts::directions(&study.folders[placed.folder].cases[placed.case]);
+            let by = if fits { by::rows(figures, &by_percents) } else { by::Rows::new() };
+            CasePart { by, directions, ..part }
         });
         let cases: Vec<CasePart> = cases.collect();
         let main = Main {
@@ -199,6 +208,7 @@ impl Document {
                 &study.cases.iter().map(|placed| study.figures(placed)).collect::<Vec<_>>(),
             ),
             given_rates: given_rates(study, &options.registry),
+            groups_first: study.is_of_links(),
         };
         let main = json(&main);
         Document { title, main, parts: series::parts(study, &kept, grouped) }
@@ -273,6 +283,11 @@ fn folder_part(study: &Study, index: usize) -> FolderPart<'_> {
         cases: folder.cases.len(),
         population: summary.population.as_deref(),
         differences: &summary.differences,
+        changes: runs()
+            .filter_map(|run| run.audit.as_ref())
+            .flat_map(|audit| &audit.changes)
+            .map(|change| (change.time_s, change.what.as_str()))
+            .collect(),
         versions: runs().map(|run: &RunFile| version(run, folder.commit.as_deref())).collect(),
         traces: runs()
             .flat_map(|run| run.traces.iter().map(|(name, trace)| (name.as_str(), trace)))
@@ -336,6 +351,7 @@ fn case_part<'a>(
         slices: case.cell.as_ref().map(|cell| slices::parts(&cell.slices)).unwrap_or_default(),
         codepoints: parts::codepoints(case),
         hops: parts::hops(case),
+        directions: Vec::new(),
         viewers: viewers::viewers(case),
         series,
     }

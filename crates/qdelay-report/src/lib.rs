@@ -90,10 +90,15 @@ pub fn series_svg(title: &str, series: &Series) -> String {
 ///
 /// # Errors
 ///
-/// Errors of [`html`]; or no case has time series.
+/// Errors of [`html`]; no case has time series; or the folder is of a link.
 pub fn flent(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, InputError> {
-    let files: Vec<(String, Vec<u8>)> =
-        load::folders(&[folder.to_path_buf()])?.iter().flat_map(flent::files).collect();
+    let loaded = load::folders(&[folder.to_path_buf()])?;
+    if loaded.iter().any(|folder| folder.summary.is_of_link()) {
+        let message =
+            "holds records of a link, which has directions and no streams; expected results of 'qdelay run'";
+        return Err(InputError::new(folder.display(), message));
+    }
+    let files: Vec<(String, Vec<u8>)> = loaded.iter().flat_map(flent::files).collect();
     if files.is_empty() {
         let message = "no case has time series; expected a run without series = \"off\" in [run]";
         return Err(InputError::new(folder.display(), message));

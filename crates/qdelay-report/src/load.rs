@@ -8,6 +8,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// The commands that write result folders, for messages.
+const WRITERS: &str = "'qdelay run' or 'qdelay link --out'";
+
 /// A result folder, complete.
 #[derive(Clone)]
 pub struct Folder {
@@ -51,7 +54,10 @@ pub fn summaries(paths: &[PathBuf]) -> Result<Vec<(String, Summary)>, InputError
 /// Names of the folders, all different.
 fn names(paths: &[PathBuf]) -> Result<Vec<String>, InputError> {
     if paths.is_empty() {
-        return Err(InputError::new("report", "no folder; expected one or several that 'qdelay run' wrote"));
+        return Err(InputError::new(
+            "report",
+            format!("no folder; expected one or several that {WRITERS} wrote"),
+        ));
     }
     let names: Vec<String> = paths.iter().map(|path| name_of(path)).collect();
     for (place, path) in paths.iter().enumerate() {
@@ -75,9 +81,11 @@ fn folder(path: &Path, name: String) -> Result<Folder, InputError> {
         return Err(InputError::new(
             first.display(),
             format!(
-                "missing, as in {} of {} cases; expected a complete folder: the same 'qdelay run' again completes it",
+                "missing, as in {} of {} cases; expected a complete folder{}",
                 unfinished.len(),
-                summary.cases.len()
+                summary.cases.len(),
+                // The traffic of a link cannot be had again.
+                if summary.is_of_link() { "" } else { ": the same 'qdelay run' again completes it" }
             ),
         ));
     }
@@ -102,15 +110,19 @@ fn folder_summary(path: &Path) -> Result<Summary, InputError> {
     let file = path.join("summary.json");
     if !path.is_dir() {
         let what = if path.exists() { "is no folder" } else { "no such folder" };
-        return Err(InputError::new(path.display(), format!("{what}; expected one that 'qdelay run' wrote")));
+        return Err(InputError::new(path.display(), format!("{what}; expected one that {WRITERS} wrote")));
     }
     if !files::is_file(&file) {
+        let study = path.join("study.json");
+        let is_of_link = || read::<StudyFile>(&study).is_ok_and(|study| study.is_of_link());
         let message = if files::is_link(&file) {
-            "summary.json is a symbolic link, which nothing in a result folder is; expected a file as 'qdelay run' wrote it"
-        } else if files::is_file(&path.join("study.json")) {
-            "no summary.json: the run was not finished; expected a complete folder: the same 'qdelay run' again completes it, and 'qdelay merge' those of shards"
+            "summary.json is a symbolic link, which nothing in a result folder is; expected a file as 'qdelay run' wrote it".to_string()
+        } else if files::is_file(&study) && is_of_link() {
+            "no summary.json; expected a complete folder, as 'qdelay link --out' wrote it".to_string()
+        } else if files::is_file(&study) {
+            "no summary.json: the run was not finished; expected a complete folder: the same 'qdelay run' again completes it, and 'qdelay merge' those of shards".to_string()
         } else {
-            "no summary.json, so this is no result folder; expected one that 'qdelay run' wrote"
+            format!("no summary.json, so this is no result folder; expected one that {WRITERS} wrote")
         };
         return Err(InputError::new(path.display(), message));
     }

@@ -76,6 +76,11 @@ impl Study {
         Study { folders, axes, cases }
     }
 
+    /// Whether all folders are records of links, whose flows are the two directions.
+    pub(super) fn is_of_links(&self) -> bool {
+        self.folders.iter().all(|folder| folder.summary.is_of_link())
+    }
+
     /// The figures of a case.
     pub(super) fn figures(&self, placed: &Placed) -> &CaseSummary {
         &self.folders[placed.folder].cases[placed.case].summary
@@ -142,6 +147,10 @@ fn clock_settings(folder: &Folder) -> Vec<(String, String)> {
         .collect();
     if !changed.is_empty() {
         settings.push(("run.changed_by_hand".to_string(), changed.join(", ")));
+    }
+    let audit = folder.cases.first().and_then(|case| case.run.audit.as_ref());
+    if let Some((grade, bound)) = audit.and_then(|audit| audit.grade.as_ref().zip(audit.delays_hold_to_ms)) {
+        settings.push(("run.verdict".to_string(), format!("{grade}, delays hold to {bound:.2} ms")));
     }
     settings
 }

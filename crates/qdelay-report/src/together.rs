@@ -27,7 +27,9 @@ pub fn summary(paths: &[PathBuf]) -> Result<Summary, InputError> {
         ..Summary::default()
     };
     for ((name, summary), path) in all.into_iter().zip(paths) {
-        let Summary { scenario, cases, expects, unverified, same_runs, clock, population, .. } = summary;
+        let Summary {
+            scenario, cases, expects, unverified, same_runs, clock, recorded_by, population, ..
+        } = summary;
         for mut case in cases {
             complete(&mut case, &name, &axes, path)?;
             together.cases.push(case);
@@ -42,6 +44,7 @@ pub fn summary(paths: &[PathBuf]) -> Result<Summary, InputError> {
             expect
         }));
         together.clock = together.clock.or(clock);
+        together.recorded_by = together.recorded_by.or(recorded_by);
         together.population = together.population.or(population);
     }
     together.axes = axes;

@@ -1,7 +1,6 @@
 //! Conversion of the outcome of a run to the figures and curves of result files.
 
 use crate::results::{CaseSummary, Cdf, Entity, SCHEMA_VERSION};
-use crate::scenario::Case;
 use qdelay_record::DelayHistogram;
 use qdelay_sim::results::percent_of_arrived;
 use qdelay_sim::{Delays, Outcome};
@@ -40,15 +39,15 @@ pub const FEW_PERCENTS: [f64; 21] = [
     99.5, 99.9, 100.0,
 ];
 
-/// Figures and curves of a case, rounded to six decimals.
-pub fn summary(case: &Case, labels: BTreeMap<String, String>, outcome: &Outcome) -> CaseSummary {
+/// Figures and curves of the case `id`, rounded to six decimals.
+pub fn summary(id: &str, labels: BTreeMap<String, String>, outcome: &Outcome) -> CaseSummary {
     let delays = outcome.delays.as_deref();
     let found = |of: fn(&Delays) -> &BTreeMap<String, DelayHistogram>| {
         delays.map(of).filter(|delays| !delays.is_empty()).map(cdfs)
     };
     CaseSummary {
         schema_version: SCHEMA_VERSION,
-        id: case.id.clone(),
+        id: id.to_string(),
         labels,
         measures: outcome.measures.clone().rounded(),
         trustworthy: None,

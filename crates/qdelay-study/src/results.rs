@@ -43,6 +43,19 @@ pub fn other_schema(version: u32) -> Option<String> {
     }
 }
 
+/// Value of [`Summary::recorded_by`] for a link.
+pub const LINK: &str = "link";
+/// Note for figures of a link's traffic.
+pub const LINK_NOTE: &str =
+    "Traffic of programs behind a link: another run has other traffic, and one run has no interval.";
+
+impl Summary {
+    /// True for the records of a link, whose traffic no run repeats.
+    pub fn is_of_link(&self) -> bool {
+        self.recorded_by.as_deref() == Some(LINK)
+    }
+}
+
 /// `study.json`: identity of the study that a folder belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyFile {
@@ -76,6 +89,13 @@ pub struct StudyFile {
     pub cases: u64,
     /// Protection of case files: `sha256` for a `SHA256SUMS` in each case.
     pub digests: String,
+}
+
+impl StudyFile {
+    /// True for the records of a link, which have no scenario.
+    pub fn is_of_link(&self) -> bool {
+        self.scenario == LINK && self.source.is_empty()
+    }
 }
 
 /// An axis and its points.
@@ -115,6 +135,9 @@ pub struct Summary {
     /// Clock of the cases: `real` or `lab`; missing for the simulator.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<String>,
+    /// `link` for the records of `qdelay link --out`: traffic of a program, which no run repeats. Missing for a study.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub recorded_by: Option<String>,
     /// With several seeds: population that the means and intervals hold for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub population: Option<String>,
@@ -227,6 +250,9 @@ pub struct RunFile {
     /// In the laboratory: machine, kernel, and the kernel's counters.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub laboratory: Option<Laboratory>,
+    /// Packets dropped in each direction of a link, by reason, at its queue and behind it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub drops_by_reason: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 /// Environment of a case in the laboratory. Equal scenarios, seeds and versions give equal files.
@@ -261,6 +287,12 @@ pub struct Audit {
     pub trustworthy: bool,
     /// Problems found, one sentence each.
     pub reasons: Vec<String>,
+    /// Grade of a link's delays, from `fine` to `poor`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub grade: Option<String>,
+    /// Error of all but one of a link's delays in a thousand, ms.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delays_hold_to_ms: Option<f64>,
     /// Lateness of packet releases, ms.
     pub lateness_ms: DelaySummary,
     /// Limits of the lateness, ms; a release later than these is late.

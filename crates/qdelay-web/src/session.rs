@@ -333,7 +333,7 @@ impl Side {
         let simulation = self.simulation.take().ok_or_else(|| format!("case {}: is over", self.case.id))?;
         let (outcome, recording) = simulation.into_parts().map_err(fault)?;
         self.kept = recording;
-        Ok(results::text(&figures::summary(&self.case, self.labels.clone(), &outcome)))
+        Ok(results::text(&figures::summary(&self.case.id, self.labels.clone(), &outcome)))
     }
 }
 

@@ -30,7 +30,7 @@ pub fn summary(text: &str, index: u64) -> String {
     let study = read(text).unwrap();
     let case = study.case(index, &Library::new()).unwrap();
     let outcome = qdelay_sim::run(&case.scenario).unwrap();
-    results::text(&figures::summary(&case, case.labels(&study), &outcome))
+    results::text(&figures::summary(&case.id, case.labels(&study), &outcome))
 }
 
 #[test]

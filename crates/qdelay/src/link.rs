@@ -7,22 +7,19 @@ use crate::cli::Link;
 use crate::mahimahi::Translated;
 use crate::native;
 use qdelay_core::component::Registry;
-use qdelay_emu::accuracy::{Grade, Required, advice, late_share};
+use qdelay_emu::accuracy::{Grade, Required, advice};
 use qdelay_emu::audit::SuperPackets;
 use qdelay_emu::plan_kind::PlanKind;
-use qdelay_emu::snapshot::{DirectionSettings, LinkSettings, StallFigures};
+use qdelay_emu::snapshot::LinkSettings;
 use qdelay_emu::wait::WaitOptions;
-use qdelay_real::link::{DrainResult, Outcome, scenario};
+use qdelay_real::link::{DrainResult, Out, Outcome, json, scenario};
 use qdelay_study::engine::write_file;
-use qdelay_study::results::{Entity, SCHEMA_VERSION, pretty, round};
 use qdelay_study::traces::Library;
 use qdelay_terminal::error::Failure;
-use qdelay_terminal::live::control::protocol;
 use qdelay_terminal::live::logs::mahimahi_files;
 use qdelay_terminal::live::settings;
 use qdelay_terminal::output::{self, eprintln_line};
 use qdelay_terminal::{directions, verdict};
-use serde_json::json;
 use std::path::PathBuf;
 
 /// Runs the command. Call this function before any thread is started.
@@ -47,18 +44,20 @@ pub fn run_translated(translated: &Translated, registry: &Registry) -> Result<()
 
 /// Runs the link; `logs` are mahimahi's.
 fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Result<(), Failure> {
-    let (settings, plan) = match &options.scenario {
+    check_records(options)?;
+    let (settings, plan, library) = match &options.scenario {
         Some(scenario) => {
             let registry = &native::named_by(scenario::file(scenario), options.allow_native, registry);
-            let (settings, plan) = scenario::read(scenario, &options.traces, &options.qos, registry)?;
-            (settings, PlanKind::from(plan))
+            let library = scenario::library(scenario, &options.traces);
+            let (settings, plan) = scenario::read(scenario, &library, &options.qos, registry)?;
+            (settings, PlanKind::from(plan), library)
         }
         None => {
             let registry = &native::typed(registry);
             let keys = options.path.keys(registry)?;
             let library = Library::for_scenario(None, &options.traces);
             let plan = keys.plan(options.path.seed, &library, registry)?;
-            (settings::of_plan(&keys, &plan), plan.into())
+            (settings::of_plan(&keys, &plan), plan.into(), library)
         }
     };
     [&options.json, &options.junit].into_iter().flatten().try_for_each(|path| output::check_place(path))?;
@@ -83,6 +82,12 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
         packets: options.packets.clone(),
         logs,
         pcap: options.pcap.clone(),
+        out: options.out.clone().map(|path| Out {
+            path,
+            commit: crate::commit(),
+            traces: library.used(),
+            scenario: options.scenario.clone(),
+        }),
         // A later attempt replaces the records of the one before.
         force: options.force || retries::is_repetition(),
         serve: options.serve.clone(),
@@ -92,14 +97,34 @@ fn start(options: &Link, registry: &Registry, logs: [Option<PathBuf>; 2]) -> Res
     end(options, &settings, &link.run()?)
 }
 
+/// Checks that each record has one place.
+fn check_records(options: &Link) -> Result<(), Failure> {
+    let Some(out) = &options.out else { return Ok(()) };
+    let given = [("--packets", &options.packets), ("--log", &options.log), ("--pcap", &options.pcap)];
+    match given.into_iter().find(|(_, path)| path.is_some()) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let message = format!(
+                "--out {} writes this record into its folder; expected one of the two",
+                out.display()
+            );
+            Err(Failure::input(option, message))
+        }
+    }
+}
+
 /// Prints and writes the results. The exit status is that of the command behind the link.
 fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(), Failure> {
     if !options.quiet {
         // Figures go to standard error, because standard output belongs to the command.
         output::eprint(&text(options, outcome));
+        if let Some(out) = options.out.as_ref().filter(|out| out.join("summary.json").is_file()) {
+            let folder = output::shell_word(&out.display().to_string());
+            output::eprint(&format!("records in {folder}; the page: qdelay report {folder}\n"));
+        }
     }
     if let Some(path) = &options.json {
-        write_file(path, &json(options, settings, outcome))?;
+        write_file(path, &json::text(settings, options.access.0, outcome))?;
     }
     if let Some(path) = &options.junit {
         write_file(path, &junit::report(options, outcome))?;
@@ -176,52 +201,4 @@ fn offload(options: &Link, outcome: &Outcome) -> String {
         "offload ({}): {split} packets came in {read} super-packets, {came}; {joined} left in {written}\n",
         offload.name()
     )
-}
-
-/// Figures and verdict as JSON (`docs/json.md`). Fields may be added; existing fields keep name and meaning.
-fn json(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> String {
-    let facts = &outcome.facts;
-    let accuracy = facts.accuracy();
-    let [down, up] = &outcome.directions;
-    let SuperPackets { read, split, written, joined } = facts.super_packets;
-    let link = |setting: &DirectionSettings| json!({ "link": setting.link, "qdisc": setting.qdisc });
-    pretty(&json!({
-        "schema_version": SCHEMA_VERSION,
-        "links": {
-            "down": link(&settings.down),
-            "up": link(&settings.up),
-        },
-        "delay_ms": settings.down.delay_ms,
-        "settings": settings,
-        "duration_s": round(outcome.duration.as_secs_f64()),
-        "drain": { "seconds": round(outcome.drained.time.as_secs_f64()), "packets_cut": outcome.drained.cut },
-        "access_mbps": options.access.0.map(|rate| round(rate.as_bps() as f64 / 1e6)),
-        "offload": outcome.offload.map(|offload| json!({
-            "udp": offload.udp,
-            "super_packets_read": read,
-            "packets_split": split,
-            "super_packets_written": written,
-            "packets_joined": joined,
-        })),
-        "changes": protocol::changes(&outcome.changes),
-        "down": down,
-        "up": up,
-        "audit": {
-            "trustworthy": facts.verdict.trustworthy,
-            "reasons": facts.verdict.reasons,
-            "grade": accuracy.grade.name(),
-            "delays_hold_to_ms": accuracy.bound.as_millis_f64(),
-            "late_share": round(late_share(facts)),
-            "advice": advice(facts),
-            "lateness_ms": facts.lateness.rounded(),
-            "late_limits_ms": facts.limits.map(|limit| limit.as_millis_f64()),
-            "releases_late": facts.late,
-            "stalls": StallFigures::from(&facts.stalls),
-            "lost_outside": facts.lost,
-            "malformed": facts.malformed,
-            "cpu_seconds": round(facts.cpu.as_secs_f64()),
-            "steal_seconds": facts.steal.map(|steal| round(steal.as_secs_f64())),
-        },
-        "status": outcome.status,
-    }))
 }

@@ -3,6 +3,7 @@
 use crate::cli::Plot;
 use qdelay_report::plot::{self, Format, Kind, Request};
 use qdelay_study::files::{write_bytes, write_file};
+use qdelay_study::results::LINK_NOTE;
 use qdelay_terminal::error::{Failure, one_line};
 use qdelay_terminal::output;
 use std::path::{Path, PathBuf};
@@ -43,8 +44,9 @@ pub fn run(options: &Plot) -> Result<(), Failure> {
     if plot.left_out > 0 {
         text.push_str(&format!("; {} without this measure are left out", plot.left_out));
     }
+    let link = if plot.has_links { format!("{LINK_NOTE}\n") } else { String::new() };
     let notes: String = plot.coinciding.iter().map(|line| format!("{}\n", one_line(line))).collect();
-    output::print(&format!("{text}\n{}: the data\n{notes}", shown(&data)))?;
+    output::print(&format!("{text}\n{}: the data\n{link}{notes}", shown(&data)))?;
     output::print_next(&next(options))
 }
 

@@ -9,7 +9,7 @@ use figures::{Point, ROWS};
 use qdelay_study::cautions;
 use qdelay_study::coinciding;
 use qdelay_study::confidence;
-use qdelay_study::results::{AxisFile, CaseSummary, ExpectResult, Summary};
+use qdelay_study::results::{AxisFile, CaseSummary, ExpectResult, LINK_NOTE, Summary};
 use qdelay_study::same_runs::SEED;
 use qdelay_terminal::error::one_line;
 use std::collections::BTreeSet;
@@ -197,7 +197,12 @@ fn sentence(summary: &Summary, points: &[Point<'_>]) -> String {
     } else {
         String::new()
     };
-    format!("{}: {counted}{averaged}.\n{}", one_line(title), few_seeds(fewest))
+    let link = if summary.is_of_link() {
+        format!("{LINK_NOTE} The first table is of the downlink.\n")
+    } else {
+        String::new()
+    };
+    format!("{}: {counted}{averaged}.\n{link}{}", one_line(title), few_seeds(fewest))
 }
 
 /// Note on intervals that are wide because the seeds are few; empty with enough seeds.

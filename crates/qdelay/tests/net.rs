@@ -19,6 +19,7 @@ mod link_ends;
 mod link_input;
 mod link_lines;
 mod link_nat;
+mod link_out;
 mod link_own;
 mod link_row;
 mod link_services;

@@ -5,18 +5,26 @@
 //! | `scenario`, `rules` | the path of a scenario's case as the link, and rules that assign packets to QoS flows of its cell |
 //! | `services`, `server` | ports forwarded between the machine and the command; the server at the outer end |
 //! | `command_env` | environment variables with the ends of the links |
-//! | `outcome` | the results |
+//! | `outcome`, [`json`] | the results, and their text |
+//! | `figures` | measurement of the link's traffic |
+//! | `folder` | records and figures in one folder |
 
 mod command_env;
+mod figures;
+mod folder;
+pub mod json;
 mod outcome;
 mod rules;
 pub mod scenario;
 mod server;
 mod services;
 
+pub use folder::Out;
 pub use outcome::{DrainResult, Outcome};
 pub use services::{Forward, ServicePort};
 
+use figures::MeasuredLink;
+use folder::{Ended, Records};
 use outcome::{direction_figures, link_use};
 use qdelay_core::component::Registry;
 use qdelay_core::{Rate, Span, Time};
@@ -105,6 +113,8 @@ pub struct Link {
     pub logs: [Option<PathBuf>; 2],
     /// Path of the packet capture.
     pub pcap: Option<PathBuf>,
+    /// Folder of all records and of the figures, in place of the paths of records.
+    pub out: Option<Out>,
     /// Permits replacing existing files.
     pub force: bool,
     /// Shell line of a server at the outer end.
@@ -138,11 +148,34 @@ impl Link {
     /// # Errors
     /// Files that exist or cannot be created, no permission for network namespaces, a command that cannot be started, a failed
     /// audit.
-    pub fn run(self) -> Result<Outcome, Failure> {
+    pub fn run(mut self) -> Result<Outcome, Failure> {
         // Existing files are refused before anything is changed.
         let logged = self.logs.iter().flatten().cloned();
         let recorded = [&self.packets, &self.pcap].into_iter().flatten().cloned();
         logged.chain(recorded).try_for_each(|path| logs::refuse_existing(&path, self.force))?;
+        let records = self.out.as_ref().map(|out| Records::begin(&out.path, self.force)).transpose()?;
+        if let Some(records) = &records {
+            self.packets = Some(records.packets());
+            self.pcap = Some(records.capture());
+            self.logs = logs::mahimahi_files(&records.log_prefix()).map(Some);
+        }
+        let mut outcome = self.run_recorded()?;
+        let Some((records, out)) = records.zip(self.out.as_ref()) else { return Ok(outcome) };
+        outcome.rename_files(|message| records.named(message));
+        if !outcome.has_packets {
+            records.remove_packets();
+        }
+        if let Some(measured) = outcome.measured.take() {
+            let ended = Ended { out, link: &self, outcome: &outcome, measured: &measured };
+            if let Err(error) = records.finish(&ended) {
+                outcome.broke(error.to_string());
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Runs the command, with the records that have paths, and with `out` the figures of its traffic.
+    fn run_recorded(&self) -> Result<Outcome, Failure> {
         // The address is one of this machine's namespace, which an ordinary user is about to leave.
         let http = self.control.listen()?;
         let private = !user::is_administrator();
@@ -190,6 +223,7 @@ impl Link {
                 "{}: cannot be written: {error}; none of its {all} records can be read, because the file has no footer",
                 path.display()
             ));
+            outcome.has_packets = false;
         }
         Ok(outcome)
     }
@@ -242,7 +276,11 @@ impl Link {
         let places = self.control.open(http)?;
         let mut pool = Pool::new(self.mtu, self.hold);
         pool.reserve(RESERVED);
-        let emulator = Emulator::tapped(&self.plan, pool, recorder, (logs, metrics)).map_err(cannot)?;
+        let measured =
+            self.out.as_ref().map(|_| MeasuredLink::new(&self.plan)).transpose().map_err(cannot)?;
+        let measuring = measured.as_ref().map(MeasuredLink::tap);
+        let tap = ((logs, measuring), metrics);
+        let emulator = Emulator::tapped(&self.plan, pool, recorder, tap).map_err(cannot)?;
         let steering = if self.wait.realtime {
             PacketSteering::choose().filter(|steering| steering.apply(&setup))
         } else {
@@ -277,14 +315,24 @@ impl Link {
         let _ = steering.map(|steering| steering.pin_thread());
         let mut waiter =
             Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.wake().descriptor().ok()));
+        let realtime = waiter.granted().priority.is_granted();
         driver.begin();
         let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
         // A server may end with its last client, so it is judged before the drain.
         let failed_server = services.server.as_ref().and_then(Server::failure);
         // Rates refer to the time in which the command ran.
-        let ended = driver.clock().now();
+        let ended = driver.catch_up();
+        if let Some(measuring) = &mut driver.emulator().tap().0.1 {
+            measuring.end_rates_at(ended);
+        }
         let used = [Port::Outside, Port::Inside].map(|port| link_use(driver.emulator(), port, ended));
         let drained = carried.and_then(|()| drain(&mut driver, &mut waiter, &mut inbox, self.drain));
+        // All that has happened on the path is measured, and nothing more.
+        let end = driver.emulator().path().now();
+        if let Some(measuring) = &mut driver.emulator().tap().0.1 {
+            measuring.end_at(end);
+        }
+        driver.emulator().advance(end);
         let changes = inbox.changes().to_vec();
         drop(inbox);
         drop((panel, servers));
@@ -306,7 +354,7 @@ impl Link {
         let [down, up] = used;
         let directions = [(Port::Outside, down), (Port::Inside, up)]
             .map(|(port, used)| direction_figures(&emulator, port, used));
-        let (recorder, (logs, _)) = emulator.into_parts();
+        let (recorder, ((logs, measuring), _)) = emulator.into_parts();
         let LogResults { lost, broken } = logs.close(Time::ZERO + audit.facts().duration);
         audit.log_lost = lost;
         let mut outcome = Outcome {
@@ -316,6 +364,9 @@ impl Link {
             duration: ended.since(Time::ZERO),
             drained,
             broken: Vec::new(),
+            has_packets: true,
+            realtime,
+            measured: measuring.map(figures::outcome),
             changes,
             server: failed_server,
             directions,

@@ -24,6 +24,12 @@ pub struct Outcome {
     pub drained: DrainResult,
     /// Messages about records that could not be written to their end: file, error, and the number of records in the file.
     pub broken: Vec<String>,
+    /// True if the packets, where they were recorded, can be read.
+    pub(super) has_packets: bool,
+    /// True if real-time priority was granted.
+    pub(super) realtime: bool,
+    /// Figures of both directions as flows; `None` without a folder of records.
+    pub(super) measured: Option<qdelay_sim::Outcome>,
     /// Changes to the link while it ran.
     pub changes: Vec<Changed>,
     /// Message about a server of `--serve` that ended with an error before the command.
@@ -40,6 +46,13 @@ impl Outcome {
         verdict.trustworthy = false;
         verdict.reasons.push(why.clone());
         self.broken.push(why);
+    }
+
+    /// Changes the names of files in messages.
+    pub(super) fn rename_files(&mut self, name: impl Fn(&str) -> String) {
+        for message in self.broken.iter_mut().chain(&mut self.facts.verdict.reasons) {
+            *message = name(message);
+        }
     }
 }
 

@@ -27,23 +27,27 @@ const UPLINK_LIMIT: u64 = 1000;
 /// Maximum number of cases listed in an error.
 const NAMED: u64 = 5;
 
-/// Reads the path of `scenario`, `FILE` or `FILE:CASE`, with its settings as text. Recorded traces are searched for in `traces`, and
-/// `rules` assign packets to the QoS flows of a cell.
+/// The library of the traces that `scenario`, `FILE` or `FILE:CASE`, may name: those beside it, and in the folders `traces`.
+pub fn library(scenario: &str, traces: &[PathBuf]) -> Library {
+    Library::for_scenario(Some(Path::new(file(scenario))), traces)
+}
+
+/// Reads the path of `scenario`, `FILE` or `FILE:CASE`, with its settings as text. Traces come from `library`, and `rules` assign
+/// packets to the QoS flows of a cell.
 ///
 /// # Errors
 /// There is no such scenario or case, or several and none was chosen; a rule cannot be parsed, or there is no cell.
 pub fn read(
     scenario: &str,
-    traces: &[PathBuf],
+    library: &Library,
     rules: &[String],
     registry: &Registry,
 ) -> Result<(LinkSettings, DumbbellPlan), Failure> {
     let (file, chosen) = split(scenario);
     let (name, text) = shipped::read(OsStr::new(file))?;
     let study = Study::parse_with(&name, &text, &Overrides::default(), registry)?;
-    let library = Library::for_scenario(Some(Path::new(file)), traces);
-    let mut case = choose(&study, chosen, &library)?;
-    output::report_substitutes(&library);
+    let mut case = choose(&study, chosen, library)?;
+    output::report_substitutes(library);
     let settings = settings(&case);
     // Packets that go up are measured at an uplink, even if it has no rate limit and no packets wait.
     let endless = || Uplink::tail_drop(Line::new(Rate::INFINITE, 0), UPLINK_LIMIT);

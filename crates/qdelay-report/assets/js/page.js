@@ -266,11 +266,17 @@ function folderRun(folder) {
   const facts = [["Scenario", folder.scenario], ["Cases", whole(folder.cases)], ["qdelay", folder.versions.join(", ")]];
   return make("div", { class: "run" }, several ? make("h3", { text: folder.title ? `${folder.name}: ${folder.title}` : folder.name }) : null,
     make("div", { class: "facts-grid" },
-      block("Study", facts), axesRows.length ? block("Axes", axesRows) : null, tracesBlock(folder.traces), ...settingBlocks(folder.settings)));
+      block("Study", facts), axesRows.length ? block("Axes", axesRows) : null, changesBlock(folder.changes || []), tracesBlock(folder.traces), ...settingBlocks(folder.settings)));
 }
 
 function block(title, rows) {
   return make("div", { class: "block" }, make("h4", { text: title }), make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value })])));
+}
+
+/** Changes of a link while it ran. */
+function changesBlock(changes) {
+  const rows = changes.map(([time, what]) => [`${number(time)} s`, what]);
+  return rows.length ? block("Changes while it ran", rows) : null;
 }
 
 function tracesBlock(traces) {

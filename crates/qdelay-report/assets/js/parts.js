@@ -1,6 +1,6 @@
 "use strict";
-// What became of packets of each codepoint at the bottleneck, and what happened at each hop before it: a row for each of them in
-// each selected case.
+// Packets of each codepoint at the bottleneck, of each hop before it, and of each direction of a link: a row for each of them in each
+// selected case.
 
 const DELAY_COLUMNS = [
   { title: "Mean", unit: "ms", path: "delay.mean", help: "Queue delay, mean" },
@@ -21,6 +21,7 @@ const UTILIZATION_COLUMN = { title: "Util.", unit: "%", path: "utilization", fac
 /** The kinds of parts that a page may tell of. */
 const PARTS = [
   { id: "codepoints", title: "Codepoints", one: "Codepoint", columns: [RATE_COLUMN, LOSS_COLUMN, ...DELAY_COLUMNS, ...COUNT_COLUMNS] },
+  { id: "directions", title: "Directions", one: "Direction", columns: [RATE_COLUMN, UTILIZATION_COLUMN, LOSS_COLUMN, ...COUNT_COLUMNS], hasReasons: true },
   { id: "hops", title: "Hops", one: "Hop", columns: [RATE_COLUMN, UTILIZATION_COLUMN, LOSS_COLUMN, ...DELAY_COLUMNS, ...COUNT_COLUMNS] },
 ].map((kind) => ({ ...kind, names: partNames(kind.id), place: make("div") }));
 
@@ -31,6 +32,9 @@ function partNames(id) {
   return [...new Set(data.cases.flatMap((item) => (item[id] || []).map(([name]) => name)))];
 }
 
+/** Why packets of a part were dropped, in the first run. */
+const partReasons = ({ point, name }, id) => (point.entries[0].item[id] || []).find(([known]) => known === name)?.[1].reasons || "";
+
 /** A figure of a part over the seeds of a point; null where no case has it. */
 const partFigure = (point, id, name, path) => meanOver(point.entries, ({ item }) => atPath((item[id] || []).find(([known]) => known === name)?.[1], path));
 
@@ -39,9 +43,10 @@ function partTable(points, kind) {
   const rows = casesOnce(points).flatMap((one) => kind.names.map((name) => ({ ...one, name }))).filter((row) => value(row, "arrived") !== null);
   if (!rows.length) return nothingIn(`Nothing is selected that has ${kind.id}.`);
   const columns = kind.columns.filter((column) => !column.ifAny || rows.some((row) => value(row, column.path)));
-  return plainTable(kind.title, "stages", [headCell({}), headCell({ title: kind.one }), ...figureHeads(columns)], rows, (row, at) => (
+  return plainTable(kind.title, "stages", [headCell({}), headCell({ title: kind.one }), ...figureHeads(columns), ...(kind.hasReasons ? [headCell({ title: "Reasons", help: "Drops by reason" })] : [])], rows, (row, at) => (
     pointRow(row.point, { "data-part": row.name }, pointCell(row.point, row.label, isFirstOf(rows, at)), textCell(row.name),
-      ...columns.map((column) => figureCell(columnText(column, value(row, column.path)))))));
+      ...columns.map((column) => figureCell(columnText(column, value(row, column.path)))),
+      ...(kind.hasReasons ? [textCell(partReasons(row, kind.id))] : []))));
 }
 
 function renderParts(points) {

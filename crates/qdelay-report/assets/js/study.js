@@ -54,10 +54,10 @@ function defaultShape(colour, panels) {
 const firstKind = ["ue", "flow", "slice", "class"].find((kind) => data.cases.some((item) => item.by && own(item.by, kind))) || "group";
 
 function defaultState() {
-  const colour = data.colour_axis === null ? -1 : data.colour_axis;
+  const colour = data.groups_first ? FLOWS : data.colour_axis === null ? -1 : data.colour_axis;
   const panels = defaultPanels(colour);
   return {
-    selected: axes.map((axis, index) => new Set(index === FLOWS ? [0] : axis.labels.keys())),
+    selected: axes.map((axis, index) => new Set(index !== FLOWS ? axis.labels.keys() : data.groups_first ? data.groups.map((_, at) => at + 1) : [0])),
     colour, panels, shape: defaultShape(colour, panels),
     each: false, // seed by itself, instead of their mean
     measure: "p99", rate: "auto", delayLog: true, fromZero: false, // plane

@@ -44,7 +44,7 @@ pub(super) fn flows<'a>(study: &'a Study, wanted: &[String]) -> Result<Vec<&'a s
     if let Some(missing) = wanted.iter().find(|wanted| !all.iter().any(|flow| is_meant(flow, wanted))) {
         let there = all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let message = match there.is_empty() {
-            true => NONE.to_string(),
+            true => none(study).to_string(),
             false => format!(
                 "no connection '{missing}'; expected one of {there}, or an entry of [[flow]] that has some of them"
             ),
@@ -52,7 +52,7 @@ pub(super) fn flows<'a>(study: &'a Study, wanted: &[String]) -> Result<Vec<&'a s
         return Err(InputError::new("--flows", message));
     }
     if all.is_empty() {
-        return Err(InputError::new("--measure", NONE));
+        return Err(InputError::new("--measure", none(study)));
     }
     let is_kept =
         |flow: &(&str, &str)| wanted.is_empty() || wanted.iter().any(|wanted| is_meant(flow, wanted));
@@ -62,6 +62,14 @@ pub(super) fn flows<'a>(study: &'a Study, wanted: &[String]) -> Result<Vec<&'a s
 /// The error where no flow has a connection over time.
 const NONE: &str = "these cases have no connections over time; expected results of 'qdelay run --connections', of a scenario with [run] \
     connections = true, or of compare() in Python with connections=True; datagrams have none";
+
+fn none(study: &Study) -> &'static str {
+    if study.is_of_links() { NONE_OF_LINK } else { NONE }
+}
+
+/// The error for a link.
+const NONE_OF_LINK: &str =
+    "a link measures packets, and no connections of its programs; expected delay, max, throughput or backlog";
 
 fn has_connection(case: &CaseSummary, flow: &str) -> bool {
     let flows = case.series.as_ref().map(|series| &series.flows);

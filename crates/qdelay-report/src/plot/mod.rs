@@ -198,6 +198,8 @@ pub struct Plot {
     pub runs: usize,
     /// Labels under which all figures are equal, so that one hides the other.
     pub coinciding: Vec<String>,
+    /// Whether it has traffic of links, which no run repeats.
+    pub has_links: bool,
 }
 
 /// A sheet with its data on it.
@@ -223,7 +225,22 @@ pub fn plot(folders: &[PathBuf], request: &Request) -> Result<Plot, InputError> 
 /// Errors of [`plot`].
 pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, InputError> {
     let study = Study::from_folders(folders);
-    let chosen = Chosen::select(&study, request)?;
+    if study.is_of_links() && request.flows.is_empty() {
+        // All flows together would be those at the bottleneck, which are those of one direction.
+        let flows = study.folders.iter().flat_map(|folder| &folder.summary.cases);
+        let mut flows: Vec<String> = flows.flat_map(|case| case.groups.keys().cloned()).collect();
+        flows.sort_unstable();
+        flows.dedup();
+        // A direction lacks some measures of its queue and its link.
+        if let Ok(plot) = drawn(&study, &Request { flows, ..request.clone() }) {
+            return Ok(plot);
+        }
+    }
+    drawn(&study, request)
+}
+
+fn drawn(study: &Study, request: &Request) -> Result<Plot, InputError> {
+    let chosen = Chosen::select(study, request)?;
     let measure = request.measure();
     let Drawn { sheet, left_out } = draw(&chosen, (request, Medium::Print))?;
     if request.format != Format::Pgf {
@@ -244,7 +261,8 @@ pub fn plot_of(folders: Vec<load::Folder>, request: &Request) -> Result<Plot, In
         .flat_map(|run| run.cases.iter().copied())
         .collect();
     let coinciding = coinciding::lines(&coinciding::coinciding(&study.axes, &cases), COINCIDING, " ");
-    Ok(Plot { picture, csv, entries: chosen.entries.len() - left_out, left_out, runs, coinciding })
+    let has_links = study.folders.iter().any(|folder| folder.summary.is_of_link());
+    Ok(Plot { picture, csv, entries: chosen.entries.len() - left_out, left_out, runs, coinciding, has_links })
 }
 
 /// The figure of a study for the screen, however many entries it has: the SVG of a report.

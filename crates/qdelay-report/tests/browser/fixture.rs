@@ -137,6 +137,7 @@ pub fn write(parent: &Path, name: &str, fixture: &Fixture) -> PathBuf {
         unverified: Vec::new(),
         same_runs: Vec::new(),
         clock: None,
+        recorded_by: None,
         population: None,
         points,
         differences,
@@ -181,6 +182,8 @@ fn write_case(folder: &Path, fixture: &Fixture, case: &CaseSummary) {
         clock: None,
         audit: None,
         laboratory: None,
+        drops_by_reason: BTreeMap::new(),
+        changes: Vec::new(),
     };
     fs::write(directory.join("run.json"), pretty(&run)).unwrap();
     fs::write(directory.join("summary.json"), pretty(case)).unwrap();

@@ -42,6 +42,7 @@ pub fn run_file(
         clock: runner.clock().map(str::to_string),
         audit: None,
         laboratory: None,
+        drops_by_reason: BTreeMap::new(),
     }
 }
 

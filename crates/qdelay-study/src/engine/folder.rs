@@ -1,6 +1,6 @@
 //! The result folder of a study: identity of the study, finished cases, and the lock against other writers.
 
-use super::identity::{same_study, study_file};
+use super::identity::{refuse_link, same_study, study_file};
 use super::lock::{Hold, SHARDS, hold, hold_shard};
 use super::{EngineError, Options, Progress, Shard, digests, extend};
 use crate::InputError;
@@ -75,6 +75,9 @@ impl Folder {
             // The folder is new, or its run was killed before it wrote `study.json`.
             prepare(&root)?;
         } else if options.fresh {
+            if let Ok(theirs) = serde_json::from_str::<StudyFile>(&theirs) {
+                refuse_link(&root, &theirs)?;
+            }
             clear(&root)?;
         } else {
             let theirs = same_study(&root, &theirs, ours, study)?;

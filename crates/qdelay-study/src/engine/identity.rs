@@ -12,6 +12,9 @@ use std::path::Path;
 /// Name of the digest algorithm in `study.json`.
 const DIGESTS: &str = "sha256";
 
+/// Why the folder of `qdelay link --out` is none of a study.
+pub const OF_LINK: &str = "holds records of a link, whose traffic no run repeats";
+
 /// Contents of `study.json` for `study`.
 pub fn study_file(study: &Study, library: &Library, options: &Options, clock: Option<&str>) -> StudyFile {
     let records = [(options.packets, "packets"), (options.series, "series")];
@@ -67,6 +70,7 @@ pub fn same_study(root: &Path, text: &str, ours: &StudyFile, study: &Study) -> R
     let Ok(theirs) = serde_json::from_str::<StudyFile>(text) else {
         return refuse("has an invalid study.json".to_string());
     };
+    refuse_link(root, &theirs)?;
     if let Some(what) = difference(&theirs, ours, "this") {
         return refuse(what);
     }
@@ -98,6 +102,17 @@ pub fn same_study(root: &Path, text: &str, ours: &StudyFile, study: &Study) -> R
         return refuse("holds results of another study".to_string());
     }
     Ok(theirs)
+}
+
+/// Refuses the folder of a link: `--fresh` would delete what cannot be measured again.
+///
+/// # Errors
+/// It is one.
+pub fn refuse_link(root: &Path, theirs: &StudyFile) -> Result<(), InputError> {
+    match theirs.is_of_link() {
+        true => Err(InputError::new(root.display(), format!("{OF_LINK}; expected a new name for a folder"))),
+        false => Ok(()),
+    }
 }
 
 /// The first difference between two studies, except in their axes, as a sentence about the folder of `theirs`; `ours` is called

@@ -55,7 +55,7 @@ pub fn in_memory(
         let place = format!("case {}", case.id);
         let outcome = current::within(&case.id, || Simulator::outcome(&place, &case.scenario, None))?;
         let (cpu_seconds, wall_seconds) = (thread_cpu_seconds() - cpu, watch.seconds());
-        let summary = figures::summary(&case, case.labels(study), &outcome).without_curves();
+        let summary = figures::summary(&case.id, case.labels(study), &outcome).without_curves();
         Ok(Done { summary, cpu_seconds, wall_seconds })
     })
 }

@@ -3,7 +3,7 @@
 //! Each case is checked against its digests while it is copied. The new folder appears in one step.
 
 use super::folder::cases_in;
-use super::identity::{difference, incomparable, study_file};
+use super::identity::{OF_LINK, difference, incomparable, study_file};
 use super::lock::{Hold, hold, shards};
 use super::missing::missing_component;
 use super::{EngineError, Options, Progress, Shard, digests, pool, summary_of};
@@ -190,6 +190,9 @@ pub(super) fn open(root: &Path, progress: &dyn Progress) -> Result<Source, Input
     let Ok(file) = serde_json::from_str::<StudyFile>(&text) else {
         return refuse("has an invalid study.json");
     };
+    if file.is_of_link() {
+        return refuse(OF_LINK);
+    }
     Ok(Source { root: root.to_path_buf(), _lock: lock, text, file })
 }
 

@@ -262,6 +262,7 @@ fn summary_of(
         unverified,
         same_runs,
         clock: clock.map(str::to_string),
+        recorded_by: None,
         population: study.population(),
         points,
         differences,

@@ -80,7 +80,7 @@ pub fn recorded(
     };
     let trustworthy = audit.as_ref().map(|audit| audit.trustworthy);
     let changes = audit.as_ref().map_or(0, |audit| audit.changes.len() as u64);
-    let summary = CaseSummary { trustworthy, changes, ..figures::summary(case, labels, &outcome) };
+    let summary = CaseSummary { trustworthy, changes, ..figures::summary(&case.id, labels, &outcome) };
     Ok(Recorded { summary, audit, laboratory: None })
 }
 

@@ -29,6 +29,10 @@ Examples:
   A link within a link, and figures for a program to read:
     qdelay link --down 50mbit -- \\
       qdelay link --down synth-subway --json figures.json -- ./my-program
+  Throughput and delay over time, as a page and as a figure:
+    qdelay link --down 10mbit --out run -- ./my-program
+    qdelay report run
+    qdelay plot run --figure time --measure throughput
   The path of a scenario's case:
     qdelay link --scenario demo/first:pie-cubic -- ./my-program
   Beyond this machine, as root:
@@ -96,7 +100,11 @@ pub struct Link {
     /// Write a packet capture (pcapng) of both sides, with the reasons of drops as comments
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Replace existing files of --packets, --log and --pcap
+    /// Write all records and the figures into this new folder, which 'qdelay report DIR' and 'qdelay plot DIR' read: the
+    /// capture, the packets, mahimahi's logs, figures over time, and the verdict (docs/link.md)
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace existing files of --packets, --log and --pcap, and records of a link in the folder of --out
     #[arg(long)]
     pub force: bool,
     /// Write figures and verdict to this file as JSON (docs/json.md)

@@ -21,7 +21,7 @@ Examples:
 Axes and labels are named as on the page of 'qdelay report' and in its address.
 docs/plot.md shows each figure and names the measures.")]
 pub struct Plot {
-    /// Result folders of 'qdelay run'; several are laid side by side
+    /// Result folders of 'qdelay run' or 'qdelay link --out'; several are laid side by side
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
     /// Figure: cdf (share of packets over delay), plane (throughput and delay), time, bars, or box (quartiles of delays)

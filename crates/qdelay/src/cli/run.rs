@@ -241,7 +241,7 @@ Examples:
 
 docs/report.md explains the page, docs/results.md the columns.")]
 pub struct Report {
-    /// Result folders of 'qdelay run'
+    /// Result folders of 'qdelay run' or 'qdelay link --out'
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
     /// HTML page to write [default: report.html in the folder, or in the current one for several]
