@@ -356,7 +356,7 @@ mod tests {
     fn packets_written_in_a_stall_may_have_left_late() {
         let run = |before: u64| {
             let mut audit = audit(0, 0);
-            let mut write = |audit: &mut Audit, count| {
+            let write = |audit: &mut Audit, count| {
                 (0..count).for_each(|_| audit.released(us(1000), Port::Inside, us(1000)));
                 (0..count).for_each(|_| audit.stalls.read(Port::Outside, false));
             };

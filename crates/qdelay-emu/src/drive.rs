@@ -308,6 +308,16 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
     }
 
+    /// Reads the packets that wait at the devices, so that a change concerns those that come after it, however late it is made.
+    fn read_waiting(&mut self) {
+        for _ in 0..BUSY_TURNS {
+            // The loop's next turn reports a device that cannot be read any more.
+            if !self.turn([true; 2]).is_ok_and(|turn| turn.is_busy()) {
+                return;
+            }
+        }
+    }
+
     /// Replaces the parts of the running plan that differ from `plan`, now (see [`Emulator::replace`]). The lateness limits of
     /// the new plan apply from then on.
     ///
@@ -315,6 +325,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// A part that cannot be replaced; nothing has changed.
     pub fn replace(&mut self, plan: Plan) -> Result<Replaced, BuildError> {
         let limits = plan.lateness_limits();
+        self.read_waiting();
         let now = self.clock.now();
         self.arrivals(now);
         let replaced = self.emulator.replace(now, plan)?;
@@ -328,6 +339,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     /// # Errors
     /// The part that cannot be changed, and why; nothing has changed.
     pub fn adjust(&mut self, adjustment: &Adjustment) -> Result<(Time, Replaced), String> {
+        self.read_waiting();
         let now = self.clock.now();
         self.arrivals(now);
         let replaced = self.emulator.adjust(now, adjustment)?;
@@ -338,6 +350,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
 
     /// Resets TCP connections now, and returns when and how many: see [`Emulator::reset`].
     pub fn reset(&mut self, port: Option<u16>) -> (Time, usize) {
+        self.read_waiting();
         let now = self.clock.now();
         self.arrivals(now);
         let count = self.emulator.reset(now, port);

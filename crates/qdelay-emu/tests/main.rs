@@ -7,6 +7,7 @@ mod common;
 mod slow_frame;
 mod slow_gso;
 
+mod changes;
 mod drive;
 mod dumbbell;
 mod fingerprints;

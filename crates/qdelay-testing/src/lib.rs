@@ -31,6 +31,7 @@
 //!
 //! The program of this crate runs all tests of the workspace and lists the skipped ones at the end: see [`suite`].
 
+pub mod changes;
 mod counting;
 pub mod effort;
 pub mod fingerprints;

@@ -19,11 +19,13 @@ pub enum Need {
     Python,
     /// Ray, for sweeps of the Python package.
     Ray,
+    /// Processors that are free enough for delays right to a millisecond.
+    Quiet,
 }
 
 impl Need {
     /// All needs.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Net,
         Self::Browser,
         Self::Stream,
@@ -32,6 +34,7 @@ impl Need {
         Self::Lab,
         Self::Python,
         Self::Ray,
+        Self::Quiet,
     ];
 
     /// Name in `QDELAY_REQUIRE` and in lists.
@@ -45,6 +48,7 @@ impl Need {
             Self::Lab => "lab",
             Self::Python => "python",
             Self::Ray => "ray",
+            Self::Quiet => "quiet",
         }
     }
 }

@@ -7,6 +7,8 @@ use crate::link_support::{
 };
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::netns::Namespace;
+use qdelay_testing::changes::{largest_distance, shown_delays};
+use qdelay_testing::{Need, skip};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
@@ -320,6 +322,107 @@ fn a_thousand_changes_lose_no_packet() {
         assert_eq!((of("drops"), of("packets_arrived")), (0, of("packets_delivered")), "{figures}");
         assert!(of("packets_arrived") > 100, "{figures}");
     }
+}
+
+/// A packet by its record: the direction, the times in ns at which it left the link and ended, and whether it was delivered.
+struct Crossed {
+    is_up: bool,
+    departed: u64,
+    ended: u64,
+    is_delivered: bool,
+}
+
+/// The records of `--packets`.
+fn crossed(file: &str) -> Vec<Crossed> {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+    let reader = SerializedFileReader::new(std::fs::File::open(file).unwrap()).unwrap();
+    let columns = reader.metadata().file_metadata().schema_descr().columns().to_vec();
+    let place = |name: &str| columns.iter().position(|column| column.name() == name).unwrap();
+    let [is_up, departed, ended, fate] = ["acknowledgement", "departed_ns", "ended_ns", "fate"].map(place);
+    let packet = |row: parquet::record::Row| Crossed {
+        is_up: row.get_bool(is_up).unwrap(),
+        departed: row.get_long(departed).unwrap() as u64,
+        ended: row.get_long(ended).unwrap() as u64,
+        is_delivered: row.get_string(fate).unwrap() == "delivered",
+    };
+    reader.get_row_iter(None).unwrap().map(|row| packet(row.unwrap())).collect()
+}
+
+/// A thousand changes under load: by the link's own records each packet shows the setting of its own time. What the machine adds, the
+/// lateness of writes and reads, is in the verdict.
+#[test]
+fn changes_hold_from_their_logged_time_on() {
+    const DELAY_NS: [u64; 2] = [0, 50_000_000];
+    let machine = machine();
+    let port = reflector(&machine);
+    let folder = |file: &str| name("link-change-times", file);
+    let (path, file, packets) = (folder("link.sock"), folder("figures.json"), folder("packets.parquet"));
+    let queues = "--qdisc taildrop:limit=1000000 --up-qdisc taildrop:limit=1000000";
+    let mut command = link(
+        &format!(
+            "--realtime --control {path} --json {file} --packets {packets} --force {queues} --drain 30s"
+        ),
+        &talking_task("behind", &format!("steady {port}")),
+    );
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(&machine, command);
+    running.line_after("sending");
+    let mut socket = BufReader::new(UnixStream::connect(&path).unwrap());
+    let rounds = [
+        json!({ "command": "set", "values": { "up-delay": "50ms" } }),
+        json!({ "command": "cut", "direction": "down" }),
+        json!({ "command": "set", "values": { "up-delay": "0s" } }),
+        json!({ "command": "restore", "direction": "down" }),
+    ];
+    for request in rounds.iter().cycle().take(1000) {
+        assert_eq!(ask(&mut socket, request)["ok"], true);
+        // Some packets between two changes.
+        crate::link_support::pause_of(Duration::from_millis(4));
+    }
+    let (status, _, complaint) = running.all();
+    assert!(status.success(), "{complaint}");
+    let figures = json(&file);
+    let times: Vec<u64> = figures["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| (change["time_s"].as_f64().unwrap() * 1e9).round() as u64)
+        .collect();
+    assert_eq!(times.len(), 1000);
+    let log = |first: usize| -> Vec<(u64, usize)> {
+        times
+            .iter()
+            .skip(first)
+            .step_by(2)
+            .enumerate()
+            .map(|(place, time)| (*time, (place + 1) % 2))
+            .collect()
+    };
+    let mut all = crossed(&packets);
+    all.sort_by_key(|packet| (packet.departed, packet.ended));
+    let up: Vec<(u64, u64)> =
+        all.iter().filter(|packet| packet.is_up).map(|packet| (packet.departed, packet.ended)).collect();
+    let delay = largest_distance(0, &log(0), shown_delays(&up, &DELAY_NS));
+    let down = all.iter().filter(|packet| !packet.is_up);
+    let cut =
+        largest_distance(0, &log(1), down.map(|packet| (packet.departed, usize::from(!packet.is_delivered))));
+    let (audit, count) = (&figures["audit"], all.len());
+    let bound = audit["delays_hold_to_ms"].as_f64().unwrap();
+    println!(
+        "1000 changes, {count} packets: largest distance from the logged time {} ns by the link's clock; delays hold to {bound} ms ({})",
+        delay.max(cut),
+        audit["grade"].as_str().unwrap()
+    );
+    assert!(up.len() > 1000 && count - up.len() > 500, "{count}");
+    assert_eq!((delay, cut), (0, 0), "by the link's own clock no change is late");
+    if !["fine", "good"].contains(&audit["grade"].as_str().unwrap()) {
+        skip(
+            Need::Quiet,
+            format!("delays hold to {bound} ms only, which the verdict says: {}", audit["reasons"]),
+        );
+    }
+    assert!(bound <= 2.0, "{audit}");
 }
 
 #[test]

@@ -207,8 +207,14 @@ impl Proxy {
             if !events.is_empty() || self.accepts_again {
                 let now = self.read_clock();
                 self.accept_again(now);
+                let mut is_asked = false;
                 for event in &events {
+                    is_asked |= event.token() == WAKER;
                     self.serve(now, event);
+                }
+                // Last, so that a change concerns what comes after it.
+                if is_asked {
+                    self.obey();
                 }
                 Port::ALL.into_iter().for_each(|port| self.audit.stalls.empty(port));
             }
@@ -253,7 +259,7 @@ impl Proxy {
 
     fn serve(&mut self, now: Time, event: &Event) {
         match event.token().0 {
-            0 => self.obey(),
+            0 => {}
             token @ FLOWS.. => self.read_flow(now, (token - FLOWS) as u32),
             token @ CONNECTIONS.. => {
                 let place = token - CONNECTIONS;
