@@ -183,7 +183,6 @@ fn write_case(folder: &Path, fixture: &Fixture, case: &CaseSummary) {
         audit: None,
         laboratory: None,
         drops_by_reason: BTreeMap::new(),
-        changes: Vec::new(),
     };
     fs::write(directory.join("run.json"), pretty(&run)).unwrap();
     fs::write(directory.join("summary.json"), pretty(case)).unwrap();
