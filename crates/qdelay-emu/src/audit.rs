@@ -364,6 +364,7 @@ mod tests {
             audit.clock_read(us(0));
             write(&mut audit, 1);
             assert_eq!(audit.clock_read(us(3000)), Span::from_millis(3));
+            Port::ALL.into_iter().for_each(|port| audit.stalls.empty(port));
             write(&mut audit, 10);
             assert_eq!(audit.clock_read(us(3050)), Span::ZERO);
             (audit.stalls.held, audit.facts().accuracy().bound)

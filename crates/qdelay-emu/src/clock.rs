@@ -7,6 +7,9 @@ use std::rc::Rc;
 
 /// A monotonic clock.
 pub trait Clock {
+    /// True if the kernel's own durations, such as the time that a thread waits for a processor, pass on this clock.
+    const IS_REAL: bool = false;
+
     /// Time since the run began.
     fn now(&mut self) -> Time;
 
@@ -55,6 +58,8 @@ impl RealClock {
 }
 
 impl Clock for RealClock {
+    const IS_REAL: bool = true;
+
     #[inline]
     fn now(&mut self) -> Time {
         Time::from_nanos(nanos(ClockId::Monotonic).saturating_sub(self.start))

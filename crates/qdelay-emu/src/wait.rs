@@ -164,7 +164,7 @@ impl Waiter {
         let left = deadline.since(now);
         let sleep = left.saturating_sub(self.granted.spin).min(Waiter::LONGEST);
         if !sleep.is_zero() {
-            let before = if sleep >= MEASURED { self.run_delay.total() } else { None };
+            let before = if C::IS_REAL && sleep >= MEASURED { self.run_delay.total() } else { None };
             let mut woken = self.poll(now, sleep, fds)?;
             if let Some(before) = before
                 && woken.is_any()

@@ -227,7 +227,7 @@ fn a_link_is_changed_while_it_runs() {
     assert_eq!(say("patient"), "answer");
     for (words, expected) in [
         (&["set", &socket, "down=no-such"][..], "down: no trace 'no-such'"),
-        (&["set", &socket, "loss=5% 25%"], "is 5%:correlation=25% here"),
+        (&["set", &socket, "loss=5% 25%"], "is 5%:correlation=25%:variant=netem here"),
         (&["set", &socket, "dwn=1mbit"], "did you mean 'down'?"),
         (&["set", &socket, "cut=maybe"], "cut: 'maybe': expected drop, hold or off"),
         (&["set", &socket, "loss"], "expected KEY=VALUE"),
