@@ -44,7 +44,7 @@ fn the_text_covers_every_component() {
         assert!(index.contains(&format!("\n  {} ", component.name)), "{}", component.name);
         let own = succeed(&["list", component.name]);
         // A preset of the same name has a text of its own.
-        let own = own.split("\npreset ").next().unwrap();
+        let own = own.split(&format!("\npreset {}: ", component.name)).next().unwrap();
         for parameter in component.parameters {
             let line = own.lines().find(|line| line.starts_with(&format!("{} ", parameter.name)));
             let line = line.unwrap_or_else(|| panic!("{} {}", component.name, parameter.name));
