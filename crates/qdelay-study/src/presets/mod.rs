@@ -1,6 +1,6 @@
 //! Presets: named values for the keys of both directions of a link, fitted to published figures.
 //!
-//! [`table`] has each preset with its figures and their sources; [`fit`] computes the figures of the preset itself, so that the error
+//! `table` has each preset with its figures and their sources; [`fit`] computes the figures of the preset itself, so that the error
 //! of the fit is that of the values in use.
 
 pub mod fit;
