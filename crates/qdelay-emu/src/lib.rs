@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`emulator`], [`dumbbell`], [`plan_kind`] | the path together with the bytes of its packets; plans of a two-way link and of a scenario's path |
 //! | [`replace`] | parts of a two-way link replaced while packets are on its path |
-//! | [`drive`], [`clock`], [`wait`] | the event loop, its clock, and how it waits |
+//! | [`drive`], [`clock`], [`wait`], [`run_delay`] | the event loop, its clock, how it waits, and how long it waits for a processor |
 //! | [`system_clock`] | a clock of every operating system |
 //! | [`device`], [`frame`], [`gso`], [`classes`], [`pool`] | TUN and AF_PACKET devices; IP headers; super-packets; classes of packets; memory for packets |
 //! | [`link_setup`], [`netns`], [`dns`], [`relay`], [`packet_steering`] | namespaces, devices and addresses for a command behind a link, and ports served for others |

@@ -111,7 +111,7 @@ pub struct Waiter {
     run_delay: RunDelay,
 }
 
-/// Shortest sleep after which it is determined when a packet should have ended it: the smallest lateness limit of a link is not below.
+/// Shortest sleep of which the wait for a processor is measured: the smallest lateness limit of a link.
 const MEASURED: Span = Span::from_micros(50);
 
 impl Waiter {
@@ -170,7 +170,7 @@ impl Waiter {
                 && woken.is_any()
                 && let Some(after) = self.run_delay.total()
             {
-                // It should have ended when the packet made this thread ready.
+                // The sleep should have ended when the packet made this thread ready.
                 let ready = clock.now().since(Time::ZERO + after.saturating_sub(before));
                 woken.until = woken.until.min(Time::ZERO + ready).max(now);
             }

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`traces`], [`links`] | finding and reading traces; links as users name them |
+//! | [`link_keys`], [`presets`] | keys of the two directions of a link in real time; named kinds of network |
 //! | [`scenario`], [`shipped`] | scenario files to studies and their cases; the shipped scenarios |
 //! | [`files`] | safe writing and reading in folders that another user may have prepared |
 //! | [`figures`] | figures and curves of a case, from the outcome of its run |

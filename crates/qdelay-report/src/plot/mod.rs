@@ -198,7 +198,7 @@ pub struct Plot {
     pub runs: usize,
     /// Labels under which all figures are equal, so that one hides the other.
     pub coinciding: Vec<String>,
-    /// Whether it has traffic of links, which no run repeats.
+    /// Traffic of links, which no run repeats, is among the figures.
     pub has_links: bool,
 }
 

@@ -28,6 +28,16 @@ impl Fitted {
     }
 }
 
+/// A figure as text: three digits, at most two of them behind the point, or three below 1.
+pub fn number(value: f64) -> String {
+    match value {
+        _ if value >= 100.0 => format!("{value:.0}"),
+        _ if value >= 10.0 => format!("{value:.1}"),
+        _ if value >= 1.0 || value == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
 /// The figures of `preset`.
 ///
 /// # Errors

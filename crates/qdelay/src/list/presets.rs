@@ -87,18 +87,8 @@ fn row(fitted: &Fitted, sources: &[&str]) -> Vec<String> {
     let figure = fitted.figure;
     let error = fitted.error().map_or_else(|| "-".to_string(), |error| format!("{:+.0}%", 100.0 * error));
     let source = sources.iter().position(|name| *name == figure.source.name).unwrap_or(0) + 1;
-    let [published, found] = [figure.published, fitted.found].map(number);
+    let [published, found] = [figure.published, fitted.found].map(fit::number);
     vec![figure.of.name().to_string(), figure.quantity.name(), published, found, error, source.to_string()]
-}
-
-/// Three digits, at most two of them behind the point, or three below 1.
-fn number(value: f64) -> String {
-    match value {
-        _ if value >= 100.0 => format!("{value:.0}"),
-        _ if value >= 10.0 => format!("{value:.1}"),
-        _ if value >= 1.0 || value == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
 }
 
 /// A preset as JSON.
