@@ -43,6 +43,8 @@ fn the_text_covers_every_component() {
     for component in all() {
         assert!(index.contains(&format!("\n  {} ", component.name)), "{}", component.name);
         let own = succeed(&["list", component.name]);
+        let is_preset = PRESETS.iter().any(|preset| preset.name == component.name);
+        assert_eq!(own.contains("qdelay link --preset"), is_preset, "{}", component.name);
         // A preset of the same name has a text of its own.
         let own = own.split(&format!("\npreset {}: ", component.name)).next().unwrap();
         for parameter in component.parameters {

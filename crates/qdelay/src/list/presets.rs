@@ -23,13 +23,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }
 
-/// The presets: a line for each of several, or values, figures and sources of one.
+/// The presets: nothing for none, a line for each of several, or values, figures and sources of one.
 ///
 /// # Errors
 /// A preset that cannot be built: a fault of its table.
 pub fn text(presets: &[&'static Preset]) -> Result<String, Failure> {
-    if let [preset] = presets {
-        return one(preset);
+    match presets {
+        [] => return Ok(String::new()),
+        [preset] => return one(preset),
+        _ => {}
     }
     let mut text = String::from(
         "Presets for 'qdelay link --preset NAME', 'qdelay proxy --preset NAME' and 'qdelay set SOCKET preset=NAME'.\n\n",
