@@ -73,13 +73,21 @@ pub fn failure(error: &clap::Error) -> Failure {
     }
 }
 
-/// A list of options; of a long one, the group of options of a path, the first.
+/// A list of options; of a long one, the options of a path, the one that the command line has.
 fn few(options: &str) -> String {
     let all: Vec<&str> = options.split(", ").collect();
-    match all.as_slice() {
-        [first, .., _, _, _] => format!("the options of the path, such as {first}"),
-        _ => options.to_string(),
-    }
+    let [first, .., _, _, _] = all.as_slice() else { return options.to_string() };
+    // Clap lists all that the argument excludes, given or not.
+    let given: Vec<String> = std::env::args().collect();
+    let name = |option: &str| option.split([' ', '=']).next().unwrap_or_default().to_string();
+    let is_given = |option: &str| {
+        given.iter().any(|word| {
+            word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        })
+    };
+    let one =
+        all.iter().map(|option| name(option)).find(|option| is_given(option)).unwrap_or_else(|| name(first));
+    format!("the options of the path, such as {one}")
 }
 
 /// New name of the option `old` of the command, such as "compare", if it was renamed.
