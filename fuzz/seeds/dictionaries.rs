@@ -127,6 +127,42 @@ pub fn write(out: &Out) {
     let columns = ["t,v\n", "Timestamp,", "CQI", "2019.12.16_14.23.32", "9999.99.99_99.99.99", "-"];
     out.dictionary("trace_csv", words(traces.into_iter().chain(columns)));
     out.dictionary("trace_cqi", words(traces.into_iter().chain(columns)));
+    let http = [
+        "GET /",
+        "POST /",
+        "set",
+        "cut",
+        "pause",
+        "restore",
+        "reset",
+        "status",
+        "changes",
+        " HTTP/1.1\r\n",
+        " HTTP/1.0\r\n",
+        "\r\n\r\n",
+        "Host: 127.0.0.1:8474\r\n",
+        "Host: localhost:8474\r\n",
+        "Authorization: Bearer 00112233445566778899aabbccddeeff\r\n",
+        "Content-Length: ",
+        "Transfer-Encoding: chunked\r\n",
+        "{\"direction\":\"both\"}",
+        "\"up\"",
+        "{\"port\":",
+        "\":\"",
+        "\",\"",
+        "down-",
+        "up-",
+        "delay",
+        "jitter",
+        "loss",
+        "reorder",
+        "duplicate",
+        "corrupt",
+        "hold",
+        "drop",
+        "off",
+    ];
+    out.dictionary("http_control", words(http).into_iter().chain(of(&["qdisc", "link"])).collect());
     out.dictionary(
         "resolver",
         words(["nameserver ", "search ", "options ", "fe80::1%", "::1", "127.0.0.1", "%1"]),

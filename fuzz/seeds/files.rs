@@ -32,6 +32,7 @@ pub fn write(out: &Out) {
     };
     out.seed("gateway", "everything", gateway.lines().map(|line| set(line) + "\n").collect::<String>());
     control(out);
+    http_control(out);
     results(out);
     let resolver = "# made by something\nnameserver 192.0.2.1\nsearch example.org\nnameserver 2001:db8::1\n\
         nameserver fe80::1%1\noptions edns0 trust-ad\n";
@@ -129,6 +130,33 @@ fn control(out: &Out) {
         .replace("\"capacity_mbps\":null", "\"capacity_mbps\":12.5")
         .replace("\"steal_s\":null", "\"steal_s\":0.5");
     out.seed("control", "full", full + "\n");
+}
+
+/// Requests of the control by HTTP, with the token of the target.
+fn http_control(out: &Out) {
+    for (name, line, body) in [
+        ("set", "POST /set", r#"{"down":"2mbit","up-loss":"3%","qdisc":"codel","cut":"off"}"#),
+        (
+            "delay",
+            "POST /set",
+            r#"{"down-delay":"steps:0s@20ms+1s@60ms","jitter":"normal:5ms:correlation=25%"}"#,
+        ),
+        ("cut", "POST /cut", r#"{"direction":"down"}"#),
+        ("pause", "POST /pause", ""),
+        ("restore", "POST /restore?x=1", ""),
+        ("reset", "POST /reset", r#"{"port":443}"#),
+        ("status", "GET /status", ""),
+        ("changes", "GET /changes", ""),
+    ] {
+        let length = body.len();
+        let request = |host: &str, token: &str| {
+            format!(
+                "{line} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n{body}"
+            )
+        };
+        out.seed("http_control", name, request("127.0.0.1:8474", "00112233445566778899aabbccddeeff"));
+        out.seed("http_control", &format!("{name}-guessed"), request("localhost:8474", "guess"));
+    }
 }
 
 /// A second of a few scenarios, as files for a report.

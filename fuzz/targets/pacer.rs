@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use qdelay_core::pacer::{AnyPacer, Ddds, Eligible, Pacer, PacerSetting, Served, Signal, SplitSetting, TddSlot};
+use qdelay_core::pacer::{
+    AnyPacer, Ddds, Eligible, Pacer, PacerSetting, Served, Signal, SplitSetting, TddSlot,
+};
 use qdelay_core::{Span, Time};
 use qdelay_fuzz::Input;
 

@@ -36,7 +36,7 @@ pub struct Audit {
     pub malformed: u64,
     /// Frames without an IP packet, which bypassed the path, by the port that they came from. The verdict ignores them.
     pub passed: [u64; 2],
-    /// Packets read that were longer than a slot of the pool: several packets joined into one by offloads. They are lost.
+    /// Packets read that were longer than a slot of the pool, and could not be split into packets. They are lost.
     pub oversized: u64,
     /// Packets read and dropped because all slots of the pool were in use.
     pub pool_empty: u64,
@@ -222,7 +222,10 @@ impl Audit {
         }
         // A single packet lost outside the path voids the run, because its sender reacted to a loss that the link does not have.
         for (count, what) in [
-            (self.oversized, "exceeded the MTU, because offloads of their sender joined several packets"),
+            (
+                self.oversized,
+                "exceeded the MTU, and could not be split: of a larger MTU, or joined by offloads of their sender",
+            ),
             (self.pool_empty, "arrived while all memory for packets was in use"),
             (self.send_full, "were lost because a device had no room for them"),
             (self.send_failed, "were refused by a device"),

@@ -129,7 +129,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.access.set_rate(rate);
     }
 
-    /// Calls `report` once, at the first packet that is longer than the MTU and therefore lost.
+    /// Calls `report` once, at the first packet that is longer than the MTU, cannot be split, and therefore is lost.
     pub fn at_oversized(&mut self, report: impl FnOnce() + Send + 'static) {
         self.at_oversized = Some(Box::new(report));
     }

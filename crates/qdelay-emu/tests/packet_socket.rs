@@ -14,6 +14,7 @@ use qdelay_emu::emulator::Emulator;
 use qdelay_emu::netns::{Namespace, NamespaceError};
 use qdelay_emu::pool::Pool;
 use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_path::Count;
 use qdelay_path::stack::Plan;
 use qdelay_testing::{Need, skip};
 use rustix::io::Errno;
@@ -248,33 +249,35 @@ fn offloads_are_disabled_and_restored() {
     offloads.restore().expect("nothing to restore");
 }
 
-/// Driver of a gateway in the middle. Its lateness does not matter here.
-fn driver(chain: &Chain, link: &str) -> Driver<RealClock, PacketSocket> {
+/// Driver of a gateway in the middle, which splits super-packets if `splits`. Its lateness does not matter here.
+fn driver(chain: &Chain, link: &str, splits: bool) -> Driver<RealClock, PacketSocket> {
     let plan = Plan { down: direction("taildrop", link, 1), up: direction("taildrop", link, 1), seed: 1 };
     let emulator = Emulator::new(plan, Pool::new(1500 + HEADER_MAX, 4096), ()).expect("a link");
-    Driver::new(RealClock::start(), chain.ports(), emulator, [Span::from_secs(100); 2])
+    let options = PacketOptions { splits, ..PacketOptions::default() };
+    let open = |name| chain.middle.run(move || PacketSocket::open_with(name, options)).expect("a socket");
+    Driver::new(RealClock::start(), ["inside", "outside"].map(open), emulator, [Span::from_secs(100); 2])
 }
 
 /// A gateway in a thread.
 struct Gateway {
     stop: Option<OwnedFd>,
-    thread: JoinHandle<(Audit, [u64; 2])>,
+    thread: JoinHandle<(Audit, [Count; 2])>,
 }
 
-fn gateway(chain: &Chain, link: &str) -> Gateway {
+fn gateway(chain: &Chain, link: &str, splits: bool) -> Gateway {
     let (stopped, stop) = rustix::pipe::pipe().expect("a pipe");
-    let mut driver = driver(chain, link);
+    let mut driver = driver(chain, link, splits);
     let thread = std::thread::spawn(move || {
         driver.run(&mut Waiter::new(WaitOptions::default(), Some(stopped)), || false).expect("runs");
         let (emulator, _, audit) = driver.finish();
         assert_eq!(emulator.audit(), Ok(()));
-        (audit, Port::ALL.map(|port| emulator.measures(port).delivered.packets))
+        (audit, Port::ALL.map(|port| emulator.measures(port).delivered))
     });
     Gateway { stop: Some(stop), thread }
 }
 
 impl Gateway {
-    fn end(mut self) -> (Audit, [u64; 2]) {
+    fn end(mut self) -> (Audit, [Count; 2]) {
         drop(self.stop.take());
         self.thread.join().expect("no panic")
     }
@@ -297,7 +300,7 @@ fn kernels_communicate_through_the_gateway() {
         has
     };
     assert!(off(&chain.a, "a0") && off(&chain.b, "b0"), "checksums are left to the interface");
-    let gateway = gateway(&chain, "line:100mbit");
+    let gateway = gateway(&chain, "line:100mbit", false);
     for [one, two] in ADDRESSES {
         let (one, two): (IpAddr, IpAddr) = (one.parse().unwrap(), two.parse().unwrap());
         let receiver = chain.b.run(move || UdpSocket::bind((two, 0))).expect("bound");
@@ -329,7 +332,12 @@ fn kernels_communicate_through_the_gateway() {
     let (audit, delivered) = gateway.end();
     assert_eq!((audit.oversized, audit.malformed, audit.lost()), (0, 0, 0));
     assert!(audit.passed[0] > 0 && audit.passed[1] > 0, "requests and answers of ARP: {:?}", audit.passed);
-    assert!(delivered.iter().all(|packets| *packets > 200), "{delivered:?}");
+    assert!(delivered.iter().all(|delivered| delivered.packets > 200), "{delivered:?}");
+    no_wrong_checksums(&chain);
+}
+
+/// Checks that both kernels have seen no wrong checksum.
+fn no_wrong_checksums(chain: &Chain) {
     for namespace in [&chain.a, &chain.b] {
         let snmp = namespace.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp")).expect("counters");
         let errors = |protocol: &str, name: &str| {
@@ -436,7 +444,7 @@ fn several_packets_in_one_are_counted() {
         let taken = client.write(&[1; 60_000]).expect("some is taken");
         (client, taken)
     };
-    let mut driver = driver(&chain, "line:1gbit");
+    let mut driver = driver(&chain, "line:1gbit", false);
     let (to, listener) = listen();
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| chain.a.run(move || write(to)));
@@ -452,11 +460,149 @@ fn several_packets_in_one_are_counted() {
     drop((driver, listener));
 
     let (to, listener) = listen();
-    let gateway = gateway(&chain, "line:1gbit");
+    let gateway = gateway(&chain, "line:1gbit", false);
     let _offloads = chain.a.run(|| Offloads::switch_off("a0")).expect("permitted");
     let (_client, taken) = chain.a.run(move || write(to));
     let mut server = listener.accept().expect("accepted").0;
     server.set_read_timeout(Some(STUCK)).expect("set");
     server.read_exact(&mut vec![0; taken]).expect("comes");
     assert_eq!(gateway.end().0.oversized, 0);
+}
+
+/// Bytes of a transfer between two hosts.
+const TRANSFER: usize = 3_000_000;
+
+/// Sends `TRANSFER` bytes from `one` to `two`, which have these addresses, and compares what arrives.
+fn transfer(one: &Namespace, two: &Namespace, from: IpAddr, to: IpAddr) {
+    let byte = |at: usize| (at % 251 + at / 65_536) as u8;
+    let listener = two.run(move || TcpListener::bind((to, 0))).expect("bound");
+    let to = listener.local_addr().unwrap();
+    let mut client = one.run(move || TcpStream::connect_timeout(&to, STUCK)).expect("connected");
+    assert_eq!(client.local_addr().unwrap().ip(), from);
+    let mut server = listener.accept().expect("accepted").0;
+    server.set_read_timeout(Some(STUCK)).expect("set");
+    let writing = std::thread::spawn(move || {
+        let contents: Vec<u8> = (0..TRANSFER).map(byte).collect();
+        client.write_all(&contents).expect("sent");
+    });
+    let mut contents = vec![0; TRANSFER];
+    server.read_exact(&mut contents).expect("comes");
+    writing.join().expect("no panic");
+    assert!(contents.iter().enumerate().all(|(at, found)| *found == byte(at)));
+}
+
+/// Senders with all offloads on: TCP of both families, and datagrams that are segmented by the interface. Each packet of a super-packet is queued and counted on its own, and the receiving kernels find no wrong checksum.
+#[test]
+fn super_packets_of_senders_are_split() {
+    let chain = chain(1500);
+    chain.address();
+    let gateway = gateway(&chain, "line:400mbit", true);
+    for [one, two] in ADDRESSES {
+        let [one, two]: [IpAddr; 2] = [one.parse().unwrap(), two.parse().unwrap()];
+        transfer(&chain.a, &chain.b, one, two);
+        transfer(&chain.b, &chain.a, two, one);
+    }
+    let datagrams = segmented_datagrams(&chain);
+    let (audit, delivered) = gateway.end();
+    assert_eq!((audit.oversized, audit.malformed, audit.lost()), (0, 0, 0));
+    let split = audit.super_packets;
+    // Most data comes in super-packets; some segments, such as the first, come alone.
+    let segments = 4 * TRANSFER as u64 / 1448;
+    assert!(split.read > 50 && split.split > segments / 2 && split.split >= 2 * split.read, "{split:?}");
+    for delivered in delivered {
+        // Packets of the wire: a data segment of TCP carries at most 1460 bytes.
+        assert!(delivered.packets >= 2 * TRANSFER as u64 / 1460, "{delivered:?}");
+        assert!(delivered.bytes <= 1500 * delivered.packets, "{delivered:?}");
+    }
+    assert!(datagrams > 0 || !has_segmented_datagrams(&chain), "{split:?}");
+    no_wrong_checksums(&chain);
+}
+
+/// A VLAN interface on top of each host's; the tag is not among the bytes of a frame.
+#[test]
+fn super_packets_with_a_tag_are_split() {
+    let chain = chain(1500);
+    for (host, name, last) in [(&chain.a, "a0", 1), (&chain.b, "b0", 2)] {
+        if !ip(host, &format!("link add link {name} name v7 type vlan id 7")) {
+            skip(Need::Tools, "ip makes no VLAN interfaces with this kernel");
+        }
+        assert!(ip(host, "link set v7 up"));
+        assert!(ip(host, &format!("addr add 198.51.100.{last}/24 dev v7")));
+    }
+    let gateway = gateway(&chain, "line:400mbit", true);
+    let [one, two]: [IpAddr; 2] = ["198.51.100.1", "198.51.100.2"].map(|address| address.parse().unwrap());
+    transfer(&chain.a, &chain.b, one, two);
+    transfer(&chain.b, &chain.a, two, one);
+    let (audit, _) = gateway.end();
+    assert_eq!((audit.oversized, audit.malformed, audit.lost()), (0, 0, 0));
+    assert!(audit.super_packets.split > 1000, "{:?}", audit.super_packets);
+    no_wrong_checksums(&chain);
+}
+
+/// Option of UDP sockets (`linux/udp.h`) and its level: bytes of each datagram that a write is segmented into.
+const UDP_SEGMENT: (i32, i32) = (17, 103);
+
+/// A socket whose writes are segmented; `None` on kernels that cannot.
+fn segmenting(chain: &Chain) -> Option<UdpSocket> {
+    let socket = chain.a.run(|| UdpSocket::bind("192.0.2.1:0")).expect("bound");
+    let output = chain.a.run(|| std::fs::read_to_string("/proc/sys/kernel/osrelease")).expect("a kernel");
+    let mut numbers = output.split(['.', '-']).map(|number| number.parse::<u32>().unwrap_or(0));
+    // Super-packets of datagrams have a header since Linux 6.2.
+    let is_new = (numbers.next(), numbers.next()) >= (Some(6), Some(2));
+    let (level, option) = UDP_SEGMENT;
+    (is_new && set_option(&socket, level, option, 1000)).then_some(socket)
+}
+
+fn has_segmented_datagrams(chain: &Chain) -> bool {
+    segmenting(chain).is_some()
+}
+
+#[allow(unsafe_code, reason = "an option that rustix lacks")]
+fn set_option(socket: &UdpSocket, level: i32, option: i32, value: i32) -> bool {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the value has the length that is passed, and lives through the call.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            size_of::<i32>() as u32,
+        )
+    };
+    result == 0
+}
+
+/// Writes 20 datagrams as one, and reads them one by one; returns their number, 0 where the kernel cannot.
+fn segmented_datagrams(chain: &Chain) -> usize {
+    let Some(sender) = segmenting(chain) else { return 0 };
+    let receiver = chain.b.run(|| UdpSocket::bind("192.0.2.2:0")).expect("bound");
+    receiver.set_read_timeout(Some(STUCK)).expect("set");
+    let contents: Vec<u8> = (0..20_000).map(|at| (at / 1000 + at % 7) as u8).collect();
+    sender.send_to(&contents, receiver.local_addr().unwrap()).expect("sent");
+    let mut buffer = [0; 2000];
+    for part in contents.chunks(1000) {
+        assert_eq!(receiver.recv(&mut buffer).expect("comes"), part.len());
+        assert_eq!(&buffer[..part.len()], part);
+    }
+    20
+}
+
+/// Frames longer than the reader's packets that are no super-packets stay oversized, in their order.
+#[test]
+fn long_single_frames_are_not_split() {
+    let chain = chain(4000);
+    let options = PacketOptions { splits: true, ..PacketOptions::default() };
+    let mut inside = chain.middle.run(move || PacketSocket::open_with("inside", options)).expect("a socket");
+    let mut a = open(&chain.a, "a0");
+    for (number, length) in [(1, 64), (2, 3000), (3, 1536), (4, 4014), (5, 64)] {
+        let mut frame = frame(&[], [0x08, 0x00], number);
+        frame.resize(length, 7);
+        sent(&mut a, &frame);
+        let (received, bytes) = next(&mut inside);
+        let kind = if length > 2048 { Kind::Oversized } else { Kind::Ip };
+        assert_eq!((received.kind, received.bytes), (kind, length), "{number}");
+        assert!(kind == Kind::Oversized || bytes == frame, "{number}");
+    }
+    assert_eq!((inside.split(), inside.kernel_drops()), ((0, 0), 0));
 }

@@ -271,8 +271,9 @@ fn carry<R: Recorder>(
     let mtu = config.mtu();
     driver.at_oversized(move || {
         eprintln_line(&format!(
-            "a packet longer than gateway.mtu ({mtu} bytes) was lost, and those that follow will be: its sender joins packets for its \
-             interface (TSO, GSO); expected 'ethtool -K DEVICE tso off gso off' there, or gso_max_segs 1 for a veth (docs/gateway.md)"
+            "a packet longer than gateway.mtu ({mtu} bytes) was lost, and others like it will be: it cannot be split into packets; \
+             expected the MTU of all senders to be gateway.mtu, and no segmentation offload of other transports than TCP and UDP \
+             (docs/gateway.md)"
         ));
     });
     let reloader = Arc::clone(&service.reloader);

@@ -6,7 +6,7 @@
 
 use super::privileges;
 use qdelay_emu::device::offload::{Keeper, Offloads};
-use qdelay_emu::device::packet::{PacketError, PacketSocket};
+use qdelay_emu::device::packet::{PacketError, PacketOptions, PacketSocket};
 use qdelay_emu::device::{Device, Received, Sent};
 use qdelay_emu::link_setup::netlink::Netlink;
 use qdelay_terminal::error::one_line;
@@ -34,6 +34,8 @@ pub struct Side {
     netlink: Netlink,
     /// Number of kernel drops at interfaces that were removed.
     drops: u64,
+    /// Super-packets of interfaces that were removed, and the packets that they were split into.
+    split: (u64, u64),
     /// Process that restores offloads after `kill -9`, and the number of this side there.
     keeper: Option<(Rc<Keeper>, usize)>,
 }
@@ -62,7 +64,8 @@ impl Open {
         let index = netlink.index(name).map_err(failed(on))?;
         let index = index.ok_or_else(|| PacketError::NoInterface { name: name.to_string() })?;
         netlink.set_up(index).map_err(failed(on))?;
-        let socket = PacketSocket::open(name)?;
+        let socket =
+            PacketSocket::open_with(name, PacketOptions { splits: true, ..PacketOptions::default() })?;
         Ok(Open { socket, offloads })
     }
 }
@@ -79,7 +82,16 @@ impl Side {
             .map_err(|error| failed("making a timer")(error.into()))?;
         let open = Open::new(name, &mut netlink)?;
         let name = name.to_string();
-        Ok(Side { name, open: Some(open), is_away: false, timer, netlink, drops: 0, keeper: None })
+        Ok(Side {
+            name,
+            open: Some(open),
+            is_away: false,
+            timer,
+            netlink,
+            drops: 0,
+            split: (0, 0),
+            keeper: None,
+        })
     }
 
     /// Registers this side as number `number` with `keeper`, which restores its offloads if this process is killed.
@@ -153,6 +165,7 @@ impl Side {
             && index != Some(open.socket.index())
         {
             self.drops = self.drops.saturating_add(open.socket.kernel_drops());
+            self.split = added(self.split, open.socket.split());
             privileges::with(|| self.open = None);
             self.note();
         }
@@ -168,6 +181,11 @@ impl Side {
         }
         received
     }
+}
+
+/// Sums of two pairs of counts.
+fn added(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0 + other.0, one.1 + other.1)
 }
 
 impl Device for Side {
@@ -200,6 +218,10 @@ impl Device for Side {
             Some(open) => open.socket.send(bytes),
             None => Err(Errno::NODEV.into()),
         }
+    }
+
+    fn split(&self) -> (u64, u64) {
+        added(self.split, self.open.as_ref().map_or((0, 0), |open| open.socket.split()))
     }
 
     fn kernel_drops(&mut self) -> u64 {

@@ -1,7 +1,7 @@
 //! Results of a gateway at its end.
 
 use qdelay_emu::accuracy::advice;
-use qdelay_emu::audit::AuditFacts;
+use qdelay_emu::audit::{AuditFacts, SuperPackets};
 use qdelay_emu::snapshot::Snapshot;
 use qdelay_terminal::text_table::milliseconds;
 use qdelay_terminal::text_table::{self, Column};
@@ -29,5 +29,16 @@ pub fn text(whole: &Snapshot, facts: &AuditFacts) -> String {
     };
     let rows = [("down", &whole.down), ("up", &whole.up)].into_iter().map(row).collect();
     let reloads = format!("; {} reloads", whole.reloads);
-    format!("\n{}\n{}", text_table::table(&columns, rows), verdict::lines(facts, &reloads, &advice(facts)))
+    let lines = verdict::lines(facts, &reloads, &advice(facts));
+    format!("\n{}\n{lines}{}", text_table::table(&columns, rows), super_packets(facts))
+}
+
+/// Line about super-packets that were split; empty without any.
+fn super_packets(facts: &AuditFacts) -> String {
+    match facts.super_packets {
+        SuperPackets { read: 0, .. } => String::new(),
+        SuperPackets { read, split, .. } => {
+            format!("offload of senders: {split} packets came in {read} super-packets, as bursts\n")
+        }
+    }
 }

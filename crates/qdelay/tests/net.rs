@@ -13,6 +13,7 @@ mod machine;
 mod cell_real;
 mod gateway;
 mod gateway_input;
+mod gateway_offload;
 mod link;
 mod link_changes;
 mod link_ends;

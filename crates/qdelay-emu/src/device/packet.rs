@@ -7,7 +7,9 @@
 //!
 //! * A VLAN tag that the kernel or the interface has removed is restored.
 //! * A checksum that a sender on the same machine has left to its interface is completed.
-//! * A frame that is longer than the reader's buffer is [`Kind::Oversized`]: see [`offload`](super::offload).
+//! * A frame that is longer than the reader's buffer is [`Kind::Oversized`]: see [`offload`](super::offload). With `splits` frames of
+//!   several packets, which offloads of a sender on the same machine have joined, are split as a [super-packet](crate::gso) of a TUN
+//!   device is.
 //! * The kernel time-stamps each frame on arrival ([`Device::next_stamp`]), so a frame that is read late keeps its arrival
 //!   time.
 //! * Frames that the kernel drops because the ring is full are counted by [`Device::kernel_drops`].
@@ -17,10 +19,12 @@
 //!
 //! Parameters: the interface; `frames`, the number of frames in the ring ([`FRAMES`]); `bypass` (off): sent frames skip the
 //! interface's queue discipline and go straight to its driver; `leaving` (off): the socket receives the frames that leave by the
-//! interface instead of those that arrive; `head` (whole frames), number of bytes kept of each frame.
+//! interface instead of those that arrive; `head` (whole frames), number of bytes kept of each frame; `splits` (off): super-packets are
+//! split.
 #![allow(unsafe_code)] // Options of packet sockets and the ring in shared memory, which no safe library offers.
 
 mod ring;
+mod supers;
 
 use super::offload::{control_socket, number};
 use super::{Device, HEADER_MAX, Kind, Received, Sent};
@@ -31,6 +35,7 @@ use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use supers::Supers;
 
 /// Default number of frames that the kernel stores until they are read: 100 ms of 1500 bytes at 1.2 Gbit/s. A smaller ring is not faster.
 pub const FRAMES: u32 = 10_240;
@@ -79,11 +84,13 @@ pub struct PacketOptions {
     pub leaving: bool,
     /// Number of bytes kept of each frame, from the link-layer header on; `None` for whole frames. Checksums are left as they are.
     pub head: Option<u16>,
+    /// Splits super-packets; for whole frames.
+    pub splits: bool,
 }
 
 impl Default for PacketOptions {
     fn default() -> Self {
-        PacketOptions { frames: FRAMES, bypass: false, leaving: false, head: None }
+        PacketOptions { frames: FRAMES, bypass: false, leaving: false, head: None, splits: false }
     }
 }
 
@@ -143,6 +150,8 @@ pub struct PacketSocket {
     leaving: bool,
     /// Bytes kept of each frame, see [`PacketOptions::head`].
     head: Option<u16>,
+    /// Frames of several packets, see [`PacketOptions::splits`].
+    supers: Option<Supers>,
     /// Number of kernel drops up to the last query.
     drops: u64,
     /// Number of successive reads that found the ring empty.
@@ -190,6 +199,8 @@ impl PacketSocket {
             .and_then(|()| Ring::map(&socket, &request))
             .map_err(failed("creating the ring of the packet socket"))?;
         bind(&socket, index).map_err(failed("binding the packet socket"))?;
+        let supers = options.splits.then(|| Supers::open(index, whole)).transpose();
+        let supers = supers.map_err(failed("opening a packet socket for super-packets"))?;
         Ok(PacketSocket {
             socket,
             ring,
@@ -198,6 +209,7 @@ impl PacketSocket {
             mtu,
             leaving: options.leaving,
             head: options.head,
+            supers,
             drops: 0,
             empty_reads: 0,
         })
@@ -283,32 +295,64 @@ fn set<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Resul
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// VLAN tag that the kernel or the interface has removed from a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FrameTag {
+    protocol: u16,
+    tag: u16,
+}
+
+impl FrameTag {
+    /// Length of a tag with its protocol.
+    const BYTES: usize = 4;
+
+    #[inline]
+    fn from_header(header: &FrameHeader) -> Option<FrameTag> {
+        if header.status & TP_STATUS_VLAN_VALID == 0 {
+            return None;
+        }
+        let has_protocol = header.status & TP_STATUS_VLAN_TPID_VALID != 0;
+        let protocol = if has_protocol { header.tag_protocol } else { ETH_P_8021Q };
+        Some(FrameTag { protocol, tag: header.tag })
+    }
+
+    /// Copies `bytes`, which begin with a frame or its header, into the beginning of `to`, with the tag restored; returns the length. `None`
+    /// if `to` is too short.
+    #[inline]
+    fn restore(tag: Option<FrameTag>, bytes: &[u8], to: &mut [u8]) -> Option<usize> {
+        let added = if tag.is_some() { FrameTag::BYTES } else { 0 };
+        let to = to.get_mut(..bytes.len() + added)?;
+        match (tag, bytes.split_at_checked(12)) {
+            // The tag belongs behind the two addresses (IEEE 802.1Q).
+            (Some(FrameTag { protocol, tag }), Some((addresses, rest))) => {
+                to[..12].copy_from_slice(addresses);
+                to[12..14].copy_from_slice(&protocol.to_be_bytes());
+                to[14..16].copy_from_slice(&tag.to_be_bytes());
+                to[16..].copy_from_slice(rest);
+            }
+            _ => to[..bytes.len()].copy_from_slice(bytes),
+        }
+        Some(to.len())
+    }
+}
+
+/// A frame of this length that cannot be read.
+#[inline]
+fn oversized(bytes: usize) -> Received {
+    Received { kind: Kind::Oversized, ..Received::ip(bytes) }
+}
+
 /// Copies the frame into `buffer` as it was on the wire, and returns its length and kind.
 #[inline]
 fn copy_out(header: &FrameHeader, bytes: &[u8], buffer: &mut [u8]) -> Received {
-    let mut tag = None;
-    if header.status & TP_STATUS_VLAN_VALID != 0 {
-        let has_protocol = header.status & TP_STATUS_VLAN_TPID_VALID != 0;
-        tag = Some((if has_protocol { header.tag_protocol } else { ETH_P_8021Q }, header.tag));
-    }
-    let added = if tag.is_some() { 4 } else { 0 };
-    let whole = header.bytes as usize + added;
-    let oversized = Received { kind: Kind::Oversized, ..Received::ip(whole) };
+    let tag = FrameTag::from_header(header);
+    let whole = header.bytes as usize + tag.map_or(0, |_| FrameTag::BYTES);
     // The kernel truncated a frame that did not fit into its slot of the ring.
     if bytes.len() < header.bytes as usize {
-        return oversized;
+        return oversized(whole);
     }
-    let Some(frame) = buffer.get_mut(..bytes.len() + added) else { return oversized };
-    match (tag, bytes.split_at_checked(12)) {
-        // The tag belongs behind the two addresses (IEEE 802.1Q).
-        (Some((protocol, tag)), Some((addresses, rest))) => {
-            frame[..12].copy_from_slice(addresses);
-            frame[12..14].copy_from_slice(&protocol.to_be_bytes());
-            frame[14..16].copy_from_slice(&tag.to_be_bytes());
-            frame[16..].copy_from_slice(rest);
-        }
-        _ => frame[..bytes.len()].copy_from_slice(bytes),
-    }
+    let Some(length) = FrameTag::restore(tag, bytes, buffer) else { return oversized(whole) };
+    let frame = &mut buffer[..length];
     let (link, kind) = frame::link_layer(frame);
     if header.status & TP_STATUS_CSUMNOTREADY != 0 && kind == Kind::Ip {
         frame::complete_checksum(frame.get_mut(usize::from(link)..).unwrap_or(&mut []));
@@ -328,11 +372,20 @@ fn copy_head(bytes: &[u8], head: usize, buffer: &mut [u8]) -> Received {
 impl Device for PacketSocket {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+        if let Some(supers) = &mut self.supers
+            && supers.has_more()
+        {
+            return Ok(Some(supers.next(buffer)));
+        }
         while let Some(waiting) = self.ring.first() {
-            let received = (waiting.is_outgoing == self.leaving).then(|| match self.head {
-                None => copy_out(&waiting.header, waiting.bytes, buffer),
-                Some(head) => copy_head(waiting.bytes, head.into(), buffer),
-            });
+            let received =
+                (waiting.is_outgoing == self.leaving).then(|| match (self.head, &mut self.supers) {
+                    (Some(head), _) => copy_head(waiting.bytes, head.into(), buffer),
+                    (None, Some(supers)) if supers.has(&waiting.header) => {
+                        supers.take(&waiting.header, waiting.bytes, buffer)
+                    }
+                    (None, _) => copy_out(&waiting.header, waiting.bytes, buffer),
+                });
             self.ring.give_back();
             if received.is_some() {
                 self.empty_reads = 0;
@@ -367,6 +420,10 @@ impl Device for PacketSocket {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    fn split(&self) -> (u64, u64) {
+        self.supers.as_ref().map_or((0, 0), Supers::split)
     }
 
     fn kernel_drops(&mut self) -> u64 {

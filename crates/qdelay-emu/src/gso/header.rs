@@ -50,6 +50,12 @@ impl VirtioHeader {
         }
     }
 
+    /// True if several packets follow, in place of one.
+    #[inline]
+    pub const fn is_super(&self) -> bool {
+        self.gso_type != GSO_NONE
+    }
+
     /// Number of packets in `bytes` bytes that begin with this header, header included.
     #[inline]
     pub fn packets(&self, bytes: usize) -> u64 {

@@ -1,9 +1,10 @@
-//! Reader of a device whose packets have a [`VirtioHeader`]; returns one packet at a time.
+//! Reader of a device whose packets have a [`VirtioHeader`]; returns one packet at a time. A frame with a link layer is split by
+//! [`Intake::split_frame`], and each of its packets gets the link-layer header of the frame.
 
 use super::header::{GSO_NONE, HEADER_BYTES, NEEDS_CHECKSUM, VirtioHeader};
 use super::layout::Layout;
 use super::split::{Refusal, Split};
-use crate::device::{Kind, Received};
+use crate::device::{HEADER_MAX, Kind, Received};
 use crate::frame::checksum::{folded, sum};
 use std::io::{self, IoSliceMut};
 
@@ -16,8 +17,12 @@ const LONGEST: usize = 65_535 + 40;
 pub struct Intake {
     /// The bytes of a super-packet, those read into the caller's buffer first.
     store: Box<[u8]>,
-    /// Length of the packet in `store`.
+    /// Begin and end of the IP packet in `store`.
+    start: usize,
     length: usize,
+    /// Link-layer header of each packet.
+    link: [u8; HEADER_MAX as usize],
+    link_bytes: usize,
     split: Option<Split>,
     supers: u64,
     parts: u64,
@@ -27,7 +32,8 @@ impl Intake {
     /// Creates a reader for packets of up to `mtu` bytes.
     pub fn new(mtu: usize) -> Intake {
         let store = vec![0; mtu + LONGEST].into_boxed_slice();
-        Intake { store, length: 0, split: None, supers: 0, parts: 0 }
+        let link = [0; HEADER_MAX as usize];
+        Intake { store, start: 0, length: 0, link, link_bytes: 0, split: None, supers: 0, parts: 0 }
     }
 
     /// True if the next packet comes from a super-packet that has been read.
@@ -93,20 +99,54 @@ impl Intake {
         }
     }
 
+    /// Memory for a frame that [`Intake::split_frame`] splits.
+    pub fn store(&mut self) -> &mut [u8] {
+        &mut self.store
+    }
+
+    /// Begins to split the frame of `length` bytes in the store, whose IP packet begins at `start`, and copies the first packet into
+    /// `buffer`, behind the link-layer header `link`. Offsets of `header` count from the IP packet. A frame that cannot be split is
+    /// oversized.
+    pub fn split_frame(
+        &mut self,
+        header: &VirtioHeader,
+        (start, length): (usize, usize),
+        link: &[u8],
+        buffer: &mut [u8],
+    ) -> Received {
+        let oversized = Received { kind: Kind::Oversized, ..Received::ip(length) };
+        let (Some(packet), Some(place)) = (self.store.get(start..length), self.link.get_mut(..link.len()))
+        else {
+            return oversized;
+        };
+        let Ok(split) = Split::new(header, packet, buffer.len().saturating_sub(link.len())) else {
+            return oversized;
+        };
+        place.copy_from_slice(link);
+        (self.start, self.length, self.link_bytes) = (start, length, link.len());
+        self.split = Some(split);
+        self.supers += 1;
+        self.next(buffer)
+    }
+
     /// Copies the next packet of the super-packet into `buffer`.
     #[inline]
-    fn next(&mut self, buffer: &mut [u8]) -> Received {
-        let Some(split) = self.split.as_mut().filter(|split| split.longest() <= buffer.len()) else {
+    pub fn next(&mut self, buffer: &mut [u8]) -> Received {
+        let link_bytes = self.link_bytes;
+        let is_fitting = |split: &&mut Split| link_bytes + split.longest() <= buffer.len();
+        let Some(split) = self.split.as_mut().filter(is_fitting) else {
             // The buffer is shorter than that of the first packet.
             self.split = None;
             return Received { kind: Kind::Oversized, ..Received::ip(self.length) };
         };
-        let (bytes, has_more) = split.next(&self.store[..self.length], buffer);
+        let (link, rest) = buffer.split_at_mut(link_bytes);
+        link.copy_from_slice(&self.link[..link_bytes]);
+        let (bytes, has_more) = split.next(&self.store[self.start..self.length], rest);
         self.parts += 1;
         if !has_more {
             self.split = None;
         }
-        Received { has_more, is_unsummed: true, ..Received::ip(bytes) }
+        Received { has_more, is_unsummed: true, header: link_bytes as u8, ..Received::ip(link_bytes + bytes) }
     }
 }
 

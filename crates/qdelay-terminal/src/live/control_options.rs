@@ -3,7 +3,7 @@
 use super::adjust::Adjuster;
 #[cfg(target_os = "linux")]
 use super::control::{Server, Socket, SocketOptions};
-use super::http_control::{self, HttpControl};
+use super::http_control::{self, HttpControl, Service};
 use crate::error::Failure;
 use crate::output::eprintln_line;
 use clap::Args;
@@ -103,7 +103,7 @@ impl Places {
     pub fn serve(self, control: &Control, adjuster: &Adjuster) -> io::Result<Servers> {
         if let Some(HttpListener(listener, http)) = self.http {
             eprintln_line(&format!("control: http://{}, Authorization: Bearer {}", http.address, http.token));
-            http_control::serve(listener, http, control.clone(), adjuster.clone())?;
+            http_control::serve(listener, Service::new(http, control.clone(), adjuster.clone()))?;
         }
         Ok(Servers {
             #[cfg(target_os = "linux")]

@@ -99,9 +99,11 @@ pub fn serve(listener: TcpListener, name: &'static str, service: Arc<Service>) -
 }
 
 /// A request, or the answer to one that cannot be read.
-#[derive(Debug, PartialEq, Eq)]
-enum Parsed {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A request, for the service.
     Request(Request),
+    /// The answer to one that cannot be read.
     Refused(Answer),
 }
 
@@ -161,7 +163,7 @@ fn read(stream: &mut TcpStream) -> io::Result<Option<Parsed>> {
 }
 
 /// Parses the bytes of a request so far; `None` while it is incomplete and within its limits.
-fn parse(bytes: &[u8]) -> Option<Parsed> {
+pub fn parse(bytes: &[u8]) -> Option<Parsed> {
     let refused = |status, text| Some(Parsed::Refused(Answer::plain(status, text)));
     const LONG: &str = "431 Request Header Fields Too Large";
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];

@@ -57,22 +57,35 @@ fn token() -> std::io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Serves the control of a link.
+/// The control of one path, without sockets.
+#[derive(Debug)]
+pub struct Service {
+    server: HttpControl,
+    adjuster: Adjuster,
+    sampler: Mutex<Sampler>,
+}
+
+impl Service {
+    /// The control of the path that `control` and `adjuster` refer to.
+    pub fn new(server: HttpControl, control: Control, adjuster: Adjuster) -> Service {
+        Service { server, adjuster, sampler: Mutex::new(Sampler::new(control)) }
+    }
+
+    /// Answers a request, after what it asks for is done.
+    pub fn answer(&self, request: &Request) -> Answer {
+        match check(request, &self.server) {
+            Some(refused) => refused,
+            None => answer(request, &self.adjuster, &self.sampler),
+        }
+    }
+}
+
+/// Serves the control of a path.
 ///
 /// # Errors
 /// No thread can be started.
-pub fn serve(
-    listener: TcpListener,
-    server: HttpControl,
-    control: Control,
-    adjuster: Adjuster,
-) -> std::io::Result<()> {
-    let sampler = Mutex::new(Sampler::new(control));
-    let service = move |request: &Request| match check(request, &server) {
-        Some(refused) => refused,
-        None => answer(request, &adjuster, &sampler),
-    };
-    http::serve(listener, "http-control", Arc::new(service))
+pub fn serve(listener: TcpListener, service: Service) -> std::io::Result<()> {
+    http::serve(listener, "http-control", Arc::new(move |request: &Request| service.answer(request)))
 }
 
 /// The refusal of a request that may not be made; `None` for others.

@@ -35,6 +35,14 @@ pub(super) struct FrameHeader {
     pub(super) padding: [u8; 4],
 }
 
+impl FrameHeader {
+    /// Kernel time stamp, from `CLOCK_REALTIME` in nanoseconds since 1970.
+    #[inline]
+    pub(super) const fn stamp(&self) -> u64 {
+        self.seconds as u64 * 1_000_000_000 + self.nanos as u64
+    }
+}
+
 /// `struct tpacket_req`.
 #[repr(C)]
 pub(super) struct RingRequest {
@@ -144,8 +152,7 @@ impl Ring {
     #[inline]
     pub(super) fn stamp(&self) -> Option<(u64, bool)> {
         let waiting = self.first()?;
-        let FrameHeader { seconds, nanos, .. } = waiting.header;
-        Some((u64::from(seconds) * 1_000_000_000 + u64::from(nanos), waiting.is_outgoing))
+        Some((waiting.header.stamp(), waiting.is_outgoing))
     }
 
     /// Gives the next frame back to the kernel.
