@@ -4,8 +4,9 @@
 //! delay errors, whatever the link.
 //!
 //! A packet's delay error is the lateness of its release plus the time that the packet waited unread. The bound is the 99.9th
-//! percentile of the lateness of releases, because the verdict allows one packet in a thousand to be late; if more than one
-//! packet in a thousand may have waited unread, or was written in a stall, the longest stall is added to it.
+//! percentile of the lateness of releases, because the verdict allows one packet in a thousand to be late. If more than one
+//! packet in a thousand may have waited unread, or was written in a stall, the longest such wait is added to it, and the bound is at least
+//! the lateness that a packet may have had after its write.
 //!
 //! The path's own event times decide which packets a queue drops and when they leave it. A late release changes none of
 //! these decisions. A packet that waited unread, and that its device did not time-stamp, reaches its queue later than it
@@ -129,7 +130,7 @@ impl Accuracy {
         let late = Span::from_nanos((facts.lateness.p999 * 1e6).round() as u64);
         let stalls = &facts.stalls;
         let bound = match crate::audit::is_too_many(stalls.unknown(), stalls.read) {
-            true => late + stalls.longest_gap.max(stalls.longest_wait),
+            true => (late + stalls.longest_wait).max(stalls.longest_hold),
             false => late,
         };
         let grade = match bound {

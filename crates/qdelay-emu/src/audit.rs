@@ -64,6 +64,8 @@ pub struct Audit {
     begin: Begin,
     /// Packets written since the loop last read its clock.
     written: u64,
+    /// Largest lateness among these packets.
+    written_late: Span,
     /// Kernel drops at the devices when they were last queried.
     drops_before: u64,
 }
@@ -152,6 +154,7 @@ impl Audit {
             steal: None,
             begin: Begin { time: now, kernel_drops, cpu: process_cpu(), steal: steal() },
             written: 0,
+            written_late: Span::ZERO,
             drops_before: kernel_drops,
         }
     }
@@ -160,9 +163,11 @@ impl Audit {
     #[inline]
     pub fn clock_read(&mut self, now: Time) -> Span {
         let written = std::mem::take(&mut self.written);
+        let late = std::mem::take(&mut self.written_late);
         let stall = self.stalls.clock_read(now, self.limits);
-        if !stall.is_zero() {
+        if !stall.is_zero() && written > 0 {
             self.stalls.held += written;
+            self.stalls.longest_hold = self.stalls.longest_hold.max(late + stall);
         }
         stall
     }
@@ -181,6 +186,7 @@ impl Audit {
         self.lateness_buckets[port.index()].record(&LATENESS_BOUNDS_NANOS, lateness);
         self.late += u64::from(lateness > self.limits[port.index()]);
         self.written += 1;
+        self.written_late = self.written_late.max(lateness);
     }
 
     /// Updates the figures that are differences between the start and `now`; repeated calls are allowed.

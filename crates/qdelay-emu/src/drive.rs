@@ -143,6 +143,10 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         let now = self.clock.now();
         // A late loop may have missed arrivals, so both devices are read.
         let mut more = if self.clock_read(now) { [true; 2] } else { ready };
+        for port in Port::ALL {
+            // Also where the kernel has dropped the packet of a time stamp: the path waits until its device has been read.
+            more[port.index()] |= self.devices[port.index()].next_stamp().is_some();
+        }
         self.advance(now);
         self.release_at_once();
         let (mut read, mut last, mut is_empty) = ([0; 2], Port::Outside, [false; 2]);
@@ -221,8 +225,9 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.emulator.next_deadline().min(self.access.next_arrival())
     }
 
-    /// Chooses the device to read next, with the time stamp of its packet: the earlier time stamp if both have one, otherwise
-    /// the device other than `last`; `None` if there are no more packets, or the device's batch is full.
+    /// Chooses the device to read next, with the time stamp of its packet: the one with the earlier time stamp, or with the only one, because
+    /// packets without arrive when they are read; without time stamps the device other than `last`; `None` if there are no more packets, or
+    /// the device's batch is full.
     #[inline]
     fn pick(&mut self, more: [bool; 2], read: [usize; 2], last: Port) -> Option<(Port, Option<u64>)> {
         let stamps = Port::ALL.map(|port| match more[port.index()] {
@@ -235,7 +240,9 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             return (read[port.index()] < BATCH).then_some((port, stamps[port.index()]));
         }
         let may = |port: Port| more[port.index()] && read[port.index()] < BATCH;
-        let port = [last.other(), last].into_iter().find(|port| may(*port))?;
+        let is_stamped = |port: &Port| stamps[port.index()].is_some();
+        let first = Port::ALL.into_iter().find(is_stamped).unwrap_or(last.other());
+        let port = [first, first.other()].into_iter().find(|port| may(*port))?;
         Some((port, stamps[port.index()]))
     }
 
@@ -286,6 +293,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
     pub fn run(&mut self, waiter: &mut Waiter, mut stop: impl FnMut() -> bool) -> io::Result<()> {
         let mut ready = [true; 2];
         let mut rush = 0;
+        waiter.set_stamped(self.devices.iter().all(Device::is_stamped));
         loop {
             let turn = self.turn(ready)?;
             let now = self.clock.now();
@@ -358,11 +366,17 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         (now, count)
     }
 
-    /// Excludes the time before the loop from the stalls. Call it if the caller was busy with other work: see
-    /// [`Stalls::excuse`](stall::Stalls::excuse).
+    /// Begins the run now: packets that wait at the devices arrive now.
     pub fn begin(&mut self) {
         let now = self.clock.now();
-        self.audit.stalls.excuse(now, self.audit.limits);
+        self.audit.stalls.excuse(now);
+    }
+
+    /// Excludes the time since the last turn from the stalls. Call it if the caller was busy with other work: packets that arrived meanwhile
+    /// may have waited.
+    pub fn resume(&mut self) {
+        let now = self.clock.now();
+        self.audit.stalls.resume(now, self.audit.limits);
     }
 
     /// Takes a turn, and returns whether the link is idle: no packets at either device or on the path for at least `quiet`.

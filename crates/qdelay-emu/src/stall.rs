@@ -10,10 +10,10 @@
 //! stamp of its device ([`Device::next_stamp`](crate::device::Device::next_stamp)) is never unseen, because the time stamp is
 //! its arrival time.
 //!
-//! A sleep that a packet ends is compared with the time at which the kernel made the thread ready ([`crate::run_delay`]).
-//!
-//! Not detectable: a stall that begins and ends within a sleep, hence at most [`Waiter::LONGEST`](crate::wait::Waiter::LONGEST)
-//! long, and the time that a processor takes to leave its idle state, or that a virtual machine has no processor, while a packet arrives.
+//! Devices without time stamps: a sleep that a packet ends is compared with the time at which the kernel made the thread ready
+//! ([`crate::run_delay`]). Not detectable are a stall that begins and ends within a sleep, hence at most
+//! [`Waiter::LONGEST`](crate::wait::Waiter::LONGEST) long, and the time that a processor takes to leave its idle state, or that a virtual
+//! machine has no processor, while a packet arrives.
 
 use crate::device::Port;
 use qdelay_core::{Span, Time};
@@ -47,6 +47,8 @@ pub struct Stalls {
     pub unseen: u64,
     /// Packets written since the clock reading before a stall: they may have left late by its length.
     pub held: u64,
+    /// Longest time by which one of them may have left late, in all.
+    pub longest_hold: Span,
     /// Packets among those read that had an implausible time stamp, because the wall clock was set.
     pub doubted: u64,
     /// Drops that the devices reported after stalls of at least [`QUERY_DROPS_AFTER`], and had not reported at the previous
@@ -108,9 +110,13 @@ impl Stalls {
         }
     }
 
-    /// Records that the caller was busy with other work until `now`, before the loop began: this is not a stall, but packets that
-    /// arrived meanwhile may have waited.
-    pub fn excuse(&mut self, now: Time, limits: [Span; 2]) {
+    /// Records that the time until `now` does not belong to the run.
+    pub fn excuse(&mut self, now: Time) {
+        self.expected = now;
+    }
+
+    /// Records that the caller was busy with other work until `now`: this is not a stall, but packets that arrived meanwhile may have waited.
+    pub fn resume(&mut self, now: Time, limits: [Span; 2]) {
         let (begin, away) = (self.expected, now.since(self.expected));
         self.expected = now;
         self.fall_behind(begin, away, limits);
@@ -119,10 +125,14 @@ impl Stalls {
     /// Records that packets of the devices may wait since `begin`.
     fn fall_behind(&mut self, begin: Time, length: Span, limits: [Span; 2]) {
         for port in Port::ALL {
-            if length > limits[port.other().index()] && !self.behind[port.index()] {
-                self.behind[port.index()] = true;
-                self.since[port.index()] = begin;
-            }
+            self.fall_behind_at(port, begin, length, limits);
+        }
+    }
+
+    fn fall_behind_at(&mut self, port: Port, begin: Time, length: Span, limits: [Span; 2]) {
+        if length > limits[port.other().index()] && !self.behind[port.index()] {
+            self.behind[port.index()] = true;
+            self.since[port.index()] = begin;
         }
     }
 
@@ -150,10 +160,15 @@ impl Stalls {
         self.doubted += u64::from(is_doubted);
     }
 
-    /// Records a packet read from a device with time stamps.
+    /// Records a packet with a time stamp, which arrived at `came` and was read at `now`. Those without a time stamp that follow it may
+    /// have waited as long.
     #[inline]
-    pub fn read_stamped(&mut self) {
+    pub fn read_stamped(&mut self, port: Port, came: Time, now: Time, limits: [Span; 2]) {
         self.read += 1;
+        let waited = now.since(came);
+        if waited > limits[0].min(limits[1]) {
+            self.fall_behind_at(port, came, waited, limits);
+        }
     }
 
     /// Records that the device of `port` was found empty.
@@ -215,7 +230,7 @@ mod tests {
             stalls.read(port, false);
         }
         assert_eq!((stalls.read, stalls.unseen), (5, 2));
-        stalls.read_stamped();
+        stalls.read_stamped(Port::Outside, us(200), us(200), LIMITS);
         // Another stall before the device was empty: the packet may have waited through both.
         assert_eq!((clock_read(&mut stalls, 700), stalls.longest_wait), (500, Span::from_micros(200)));
         stalls.read(Port::Outside, false);
@@ -234,7 +249,9 @@ mod tests {
     #[test]
     fn packets_before_the_loop_may_have_waited() {
         let mut stalls = Stalls::begin(us(0));
-        stalls.excuse(us(5000), LIMITS);
+        stalls.excuse(us(2000));
+        assert!(!stalls.is_behind());
+        stalls.resume(us(5000), LIMITS);
         assert_eq!((stalls.count, stalls.longest_gap, clock_read(&mut stalls, 5050)), (0, Span::ZERO, 0));
         stalls.read(Port::Outside, false);
         assert_eq!(stalls.unseen, 1);

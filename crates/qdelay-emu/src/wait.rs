@@ -109,6 +109,8 @@ pub struct Waiter {
     granted: Permissions,
     alarms: Vec<OwnedFd>,
     run_delay: RunDelay,
+    /// See [`Waiter::set_stamped`].
+    is_stamped: bool,
 }
 
 /// Shortest sleep of which the wait for a processor is measured: the smallest lateness limit of a link.
@@ -133,12 +135,23 @@ impl Waiter {
         let spin = options.spin.unwrap_or(if priority.is_granted() { SPIN } else { Span::ZERO });
         let alarms = alarms.into_iter().take(Waiter::ALARMS).collect();
         let run_delay = RunDelay::of_this_thread();
-        Waiter { granted: Permissions { timer_slack, priority, memory, spin }, alarms, run_delay }
+        Waiter {
+            granted: Permissions { timer_slack, priority, memory, spin },
+            alarms,
+            run_delay,
+            is_stamped: false,
+        }
     }
 
     /// Replaces the alarms.
     pub fn set_alarms(&mut self, alarms: impl IntoIterator<Item = OwnedFd>) {
         self.alarms = alarms.into_iter().take(Waiter::ALARMS).collect();
+    }
+
+    /// Sets whether the devices have time stamps ([`Device::is_stamped`](crate::device::Device::is_stamped)): then it need not be measured how
+    /// long this thread waits for a processor.
+    pub fn set_stamped(&mut self, is_stamped: bool) {
+        self.is_stamped = is_stamped;
     }
 
     /// The permissions granted by the host.
@@ -164,7 +177,8 @@ impl Waiter {
         let left = deadline.since(now);
         let sleep = left.saturating_sub(self.granted.spin).min(Waiter::LONGEST);
         if !sleep.is_zero() {
-            let before = if C::IS_REAL && sleep >= MEASURED { self.run_delay.total() } else { None };
+            let is_measured = C::IS_REAL && sleep >= MEASURED && !self.is_stamped;
+            let before = if is_measured { self.run_delay.total() } else { None };
             let mut woken = self.poll(now, sleep, fds)?;
             if let Some(before) = before
                 && woken.is_any()

@@ -13,5 +13,6 @@ mod net_services;
 mod net_transient;
 mod net_user;
 mod packet_socket;
+mod tun_stamps;
 
 main!(waits);

@@ -149,6 +149,27 @@ fn stamped_packets_arrive_at_their_time_stamp() {
     assert!(unstamped.events != undisturbed.events && audit.stalls.unseen > 100);
 }
 
+/// A device that stamps only the first packet after it was read empty: that packet is on time, however late the loop woke, and those after
+/// it may have waited as long.
+#[test]
+fn the_first_packet_arrives_at_its_time_stamp() {
+    let run_echo = |stamps, only_first, away_ms| {
+        let mut driver = driver([echo(), echo()], stamps, 3, EventLog::default());
+        driver.devices().iter_mut().for_each(|device| device.only_first = only_first);
+        let audit = run(&mut driver, away_ms);
+        (std::mem::take(driver.emulator().tap()).events, audit)
+    };
+    let (exact, _) = run_echo(Some(0), false, 0);
+    let (first, audit) = run_echo(Some(0), true, 0);
+    assert!(first == exact && audit.stalls.unseen == 0, "{:?}", audit.stalls);
+    assert!(run_echo(None, false, 0).0 != exact, "without time stamps packets arrive when they are read");
+    let (_, audit) = run_echo(Some(0), true, 800);
+    // Of 160 packets on each side all but the first.
+    assert!((316..=322).contains(&audit.stalls.unseen), "{:?}", audit.stalls);
+    let longest = audit.stalls.longest_wait;
+    assert!((790..=800).contains(&longest.as_millis()), "{longest}");
+}
+
 /// After the wall clock was set, packets arrive when they are read, and the loop is judged as without time stamps.
 #[test]
 fn implausible_time_stamps_are_ignored() {

@@ -212,6 +212,10 @@ impl Device for Side {
         }
     }
 
+    fn is_stamped(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {
         match &mut self.open {

@@ -41,6 +41,10 @@ pub struct FakeDevice {
     pub breaks: bool,
     /// Offset of time stamps from the script's times in nanoseconds, as after the wall clock was set; `None`: no time stamps.
     pub stamps: Option<i64>,
+    /// Only the first packet after the device was read empty has a time stamp.
+    pub only_first: bool,
+    /// True if a packet was read since the device was read empty.
+    is_read: bool,
     sends: u64,
 }
 
@@ -57,6 +61,8 @@ impl FakeDevice {
             drops: 0,
             breaks: false,
             stamps: None,
+            only_first: false,
+            is_read: false,
             sends: 0,
         }
     }
@@ -101,7 +107,8 @@ impl Device for FakeDevice {
         if let Some(intake) = self.intake.as_mut().filter(|intake| intake.has_more()) {
             return intake.receive(buffer, |_| Ok(None));
         }
-        if self.next() > self.clock.peek() {
+        self.is_read = self.next() <= self.clock.peek();
+        if !self.is_read {
             return Ok(None);
         }
         let Some((_, packet)) = self.incoming.pop_front() else { return Ok(None) };
@@ -119,7 +126,8 @@ impl Device for FakeDevice {
     }
 
     fn next_stamp(&mut self) -> Option<u64> {
-        let ahead = self.stamps.filter(|_| self.next() <= self.clock.peek())?;
+        let is_known = self.next() <= self.clock.peek() && !(self.only_first && self.is_read);
+        let ahead = self.stamps.filter(|_| is_known)?;
         Some(self.next().as_nanos().saturating_add_signed(ahead))
     }
 

@@ -89,10 +89,16 @@ pub trait Device {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>>;
 
     /// Kernel time stamp of the packet that [`Device::receive`] returns next, from `CLOCK_REALTIME` in nanoseconds since 1970;
-    /// `None` if no packet is waiting or the device has no time stamps. The packet stays unread.
+    /// `None` if no packet is waiting or it has no time stamp. The packet stays unread.
     #[inline]
     fn next_stamp(&mut self) -> Option<u64> {
         None
+    }
+
+    /// True if a packet that arrives at the empty device has a time stamp. Those of a backlog need not have one.
+    #[inline]
+    fn is_stamped(&self) -> bool {
+        false
     }
 
     /// Writes one packet with complete checksums, including the link-layer header if this device has a link layer.
@@ -138,6 +144,10 @@ impl<D: Device> Device for &mut D {
     #[inline]
     fn next_stamp(&mut self) -> Option<u64> {
         (**self).next_stamp()
+    }
+    #[inline]
+    fn is_stamped(&self) -> bool {
+        (**self).is_stamped()
     }
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<Sent> {

@@ -23,6 +23,7 @@
 //! split.
 #![allow(unsafe_code)] // Options of packet sockets and the ring in shared memory, which no safe library offers.
 
+pub(crate) mod arrivals;
 mod ring;
 mod supers;
 
@@ -276,6 +277,11 @@ fn bind(socket: &OwnedFd, index: c_int) -> io::Result<()> {
         address: [0; 8],
     };
     set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &all)?;
+    receive_from(socket, index)
+}
+
+/// Receives the frames of the interface `index` that are addressed to this machine or leave it, from now on.
+fn receive_from(socket: &OwnedFd, index: c_int) -> io::Result<()> {
     // SAFETY: a structure of integers, for which zero is a valid value.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -286,6 +292,13 @@ fn bind(socket: &OwnedFd, index: c_int) -> io::Result<()> {
         libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of::<libc::sockaddr_ll>() as u32)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets only frames that `program` accepts reach the socket.
+fn attach(socket: &OwnedFd, program: &mut [libc::sock_filter]) -> io::Result<()> {
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // The kernel copies the program.
+    set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
 fn set<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
@@ -408,6 +421,11 @@ impl Device for PacketSocket {
                 _ => self.ring.give_back(),
             }
         }
+    }
+
+    #[inline]
+    fn is_stamped(&self) -> bool {
+        true
     }
 
     #[inline]

@@ -8,10 +8,13 @@
 //! complete checksums. With offload (`IFF_VNET_HDR`, `TUNSETOFFLOAD`) the kernel sends and accepts
 //! [super-packets](crate::gso), which this module splits into packets for the reader.
 //!
+//! Where the user may open packet sockets, packets have a time stamp ([`Device::next_stamp`]), but for those of a backlog of more than 256.
+//!
 //! The kernel silently drops packets when the device's queue is full. Therefore the queue is long ([`QUEUE`]), and
 //! [`Device::kernel_drops`] counts drops.
 #![allow(unsafe_code)] // TUNSETIFF and TUNSETOFFLOAD, which no small safe library offers.
 
+use super::packet::arrivals::Arrivals;
 use super::{Device, Received, Sent};
 use crate::gso::{HEADER_BYTES, Intake, Offload, VirtioHeader};
 use crate::link_setup::netlink::Netlink;
@@ -186,6 +189,8 @@ pub struct Tun {
     /// The last drop count that could be read.
     drops: u64,
     offload: Option<(Offload, Intake)>,
+    /// `None` where packet sockets are missing or not permitted.
+    arrivals: Option<Arrivals>,
 }
 
 impl Tun {
@@ -219,7 +224,8 @@ impl Tun {
             .map_err(failed("finding the new network device"))?;
         netlink.set_sizes(index, mtu, QUEUE).map_err(failed("setting the MTU of the network device"))?;
         let offload = offload.map(|offload| (offload, Intake::new(mtu as usize)));
-        Ok(Self { file, name, index, mtu, netlink, drops: 0, offload })
+        let arrivals = Arrivals::open(index).ok();
+        Ok(Self { file, name, index, mtu, netlink, drops: 0, offload, arrivals })
     }
 
     /// The device's name in its namespace.
@@ -338,9 +344,10 @@ fn given(mut write: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<Sen
     }
 }
 
-impl Device for Tun {
+impl Tun {
+    /// Reads the next packet, or the next of a super-packet.
     #[inline]
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let file = &self.file;
         match &mut self.offload {
             None => Ok(taken(|| rustix::io::read(file, &mut *buffer))?.map(Received::ip)),
@@ -348,6 +355,38 @@ impl Device for Tun {
                 intake.receive(buffer, |buffers| taken(|| rustix::io::readv(file, &mut *buffers)))
             }
         }
+    }
+}
+
+impl Device for Tun {
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+        let received = self.read(buffer)?;
+        let Some(arrivals) = &mut self.arrivals else { return Ok(received) };
+        match received {
+            // The packets of a super-packet have one time stamp.
+            Some(Received { has_more, .. }) if !has_more => arrivals.read(),
+            None if arrivals.clear() => {
+                let received = self.read(buffer)?;
+                if received.is_some()
+                    && let Some(arrivals) = &mut self.arrivals
+                {
+                    arrivals.forget();
+                }
+                return Ok(received);
+            }
+            _ => {}
+        }
+        Ok(received)
+    }
+
+    #[inline]
+    fn next_stamp(&mut self) -> Option<u64> {
+        self.arrivals.as_ref()?.stamp()
+    }
+
+    fn is_stamped(&self) -> bool {
+        self.arrivals.is_some()
     }
 
     #[inline]

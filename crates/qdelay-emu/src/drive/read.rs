@@ -63,7 +63,7 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             let Read { port, stamp, .. } = self.batch[index];
             let came = stamp.and_then(|stamp| self.arrival(port, stamp, now));
             match came {
-                Some(_) => self.audit.stalls.read_stamped(),
+                Some(came) => self.audit.stalls.read_stamped(port, came, now, self.audit.limits),
                 None => self.audit.stalls.read(port, stamp.is_some()),
             }
             self.batch[index].at = came.unwrap_or(now);

@@ -19,10 +19,9 @@ pub fn machine() -> Namespace {
             // A process that another test has just forked may hold it for a moment longer.
             eventually("the device of the probe is gone", || {
                 machine.run(|| {
-                    ["dev", "igmp6"].iter().all(|file| {
-                        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
-                        !text.unwrap_or_default().contains("probe")
-                    })
+                    let text = |file: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+                    ["dev", "igmp6"].iter().all(|file| !text(file).unwrap_or_default().contains("probe"))
+                        && text("packet").unwrap_or_default().lines().count() <= 1
                 })
             });
             machine

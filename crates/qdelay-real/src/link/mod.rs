@@ -316,7 +316,7 @@ impl Link {
         let mut waiter =
             Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.wake().descriptor().ok()));
         let realtime = waiter.granted().priority.is_granted();
-        driver.begin();
+        driver.resume();
         let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
         // A server may end with its last client, so it is judged before the drain.
         let failed_server = services.server.as_ref().and_then(Server::failure);

@@ -159,6 +159,18 @@ impl Ring {
     #[inline]
     pub(super) fn give_back(&mut self) {
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.skip();
+    }
+
+    /// Goes back by `count` frames, at most all.
+    #[inline]
+    pub(super) fn rewind(&mut self, count: usize) {
+        self.next = if count <= self.next { self.next - count } else { self.next + self.frames - count };
+    }
+
+    /// Goes on to the next frame, and keeps this one.
+    #[inline]
+    pub(super) fn skip(&mut self) {
         self.next = if self.next + 1 < self.frames { self.next + 1 } else { 0 };
     }
 }

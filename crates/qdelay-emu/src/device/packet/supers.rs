@@ -10,7 +10,7 @@
 //! such header, such as SCTP's (Linux 6.18, `tpacket_rcv`): the mark of its slot stays set.
 
 use super::ring::FrameHeader;
-use super::{FrameTag, bind, oversized, raw_socket, set};
+use super::{FrameTag, attach, bind, oversized, raw_socket, set};
 use crate::device::{HEADER_MAX, Kind, Received};
 use crate::frame;
 use crate::gso::{HEADER_BYTES, Intake, NEEDS_CHECKSUM, VirtioHeader};
@@ -215,9 +215,7 @@ fn filter(socket: &OwnedFd, limit: usize) -> io::Result<()> {
         instruction(libc::BPF_RET | libc::BPF_K, 0, 0, u32::MAX),
         instruction(libc::BPF_RET | libc::BPF_K, 0, 0, 0),
     ];
-    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // The kernel copies the program.
-    set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+    attach(socket, &mut program)
 }
 
 #[cfg(test)]
