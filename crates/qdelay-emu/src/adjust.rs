@@ -85,6 +85,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
         }
         if let Some(link) = &change.link {
             self.change(now, |path, now, observer| path.replace_link(now, link_at, link.clone(), observer))?;
+            self.link_replaced(now, port, link);
             replaced.link[index] = true;
         }
         if let Some(qdisc) = &change.qdisc {

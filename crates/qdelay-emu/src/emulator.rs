@@ -27,8 +27,8 @@ use qdelay_core::{DropReason, Time};
 use qdelay_path::stack::StackError;
 use qdelay_path::stack::{Adjustment, PathNodes, Plan, Role};
 use qdelay_path::{
-    AuditError, BuildError, BuildProblem, ByReason, Count, DelaySpec, ImpairmentSpec, LinkUsage, NodeId,
-    Observer, Path, PathError,
+    AnyLink, AuditError, BuildError, BuildProblem, ByReason, Count, DelaySpec, ImpairmentSpec, LinkUsage,
+    NodeId, Observer, Path, PathError,
 };
 use qdelay_record::{DelayHistogram, Recorder};
 use std::fmt;
@@ -167,6 +167,10 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     /// An impairment that is not a probability, a link with a light load in place of another, or the running plan is not a link of two
     /// directions; nothing has changed.
     pub fn replace(&mut self, now: Time, plan: Plan) -> Result<Replaced, BuildError> {
+        self.replace_plan(now, plan, Replaced::default())
+    }
+
+    fn replace_plan(&mut self, now: Time, plan: Plan, anew: Replaced) -> Result<Replaced, BuildError> {
         let now = now.max(self.path.now());
         let PlanKind::Link(runs) = &mut self.plan else {
             plan.check()?;
@@ -174,12 +178,18 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             return Err(BuildError::new(node, BuildProblem::Fixed));
         };
         let nodes = Replaceable::from(&self.meter.nodes);
-        let (replaced, done) = replace_parts(&mut self.path, nodes, now, runs, plan, any(&mut self.meter))?;
+        let (replaced, done) =
+            replace_parts(&mut self.path, nodes, now, runs, plan, anew, any(&mut self.meter))?;
+        for (port, link) in [(Port::Outside, &runs.down.link), (Port::Inside, &runs.up.link)] {
+            if replaced.link[port.index()] {
+                self.meter.tap.link_replaced(now, port, link);
+            }
+        }
         self.note(done);
         Ok(replaced)
     }
 
-    /// Applies `adjustment` at `now`, as [`Emulator::replace`] does. A scenario's path takes it too, where it has the parts.
+    /// Applies `adjustment` at `now`, as [`Emulator::replace`] does, and begins the links, delays and losses in it anew. A scenario's path takes it too, where it has the parts.
     ///
     /// # Errors
     /// The part that cannot be changed, and why; nothing has changed.
@@ -188,7 +198,7 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
             PlanKind::Link(plan) => {
                 let mut plan = (**plan).clone();
                 adjustment.apply(&mut plan);
-                self.replace(now, plan).map_err(|error| error.to_string())
+                self.replace_plan(now, plan, Replaced::anew(adjustment)).map_err(|error| error.to_string())
             }
             PlanKind::Dumbbell(_) => self.adjust_dumbbell(now, adjustment),
         }
@@ -202,6 +212,11 @@ impl<R: Recorder, T: Tap> Emulator<R, T> {
     ) -> Result<(), String> {
         let now = now.max(self.path.now());
         change(&mut self.path, now, &mut any(&mut self.meter)).map_err(|error| error.to_string())
+    }
+
+    /// Tells the tap about a link that has begun in place of another.
+    pub(crate) fn link_replaced(&mut self, now: Time, port: Port, link: &AnyLink) {
+        self.meter.tap.link_replaced(now.max(self.path.now()), port, link);
     }
 
     /// Keeps what is behind the link of packets from `port` for later changes.

@@ -2,7 +2,7 @@
 
 use crate::device::Port;
 use qdelay_core::Time;
-use qdelay_path::stack::{PathNodes, Plan};
+use qdelay_path::stack::{Adjustment, DirectionAdjustment, PathNodes, Plan};
 use qdelay_path::{BuildError, BuildProblem, LinkModel, NodeId, Observer, Path, PathError};
 
 /// The parts that a replacement changed, by the port that the packets come from: [`Port::Outside`] is the downlink.
@@ -21,6 +21,18 @@ pub struct Replaced {
 }
 
 impl Replaced {
+    /// The parts that `adjustment` begins anew though they are the same: links, delays and losses, which may follow a trace.
+    pub fn anew(adjustment: &Adjustment) -> Replaced {
+        // By port: what comes from inside goes up.
+        let given = |has: fn(&DirectionAdjustment) -> bool| [has(&adjustment.up), has(&adjustment.down)];
+        Replaced {
+            link: given(|change| change.link.is_some()),
+            delay: given(|change| change.delay.is_some()),
+            impairment: given(|change| change.loss.is_some()),
+            ..Replaced::default()
+        }
+    }
+
     /// True if any part has changed.
     pub fn is_any(&self) -> bool {
         let Replaced { queue, link, impairment, delay, hold } = *self;
@@ -44,8 +56,8 @@ impl From<&PathNodes> for Replaceable {
     }
 }
 
-/// Replaces the parts of the plan `runs` that differ from `plan`, at `now`, which is not before the time of the path. No packet is lost or
-/// reordered: see [`Path::replace_queue`] and its neighbours. The inner result is a fault of this program.
+/// Replaces the parts of the plan `runs` that differ from `plan`, and those in `anew`, at `now`, which is not before the time of the path. No
+/// packet is lost or reordered: see [`Path::replace_queue`] and its neighbours. The inner result is a fault of this program.
 ///
 /// # Errors
 /// An impairment that is not a probability, or a link with a light load in place of another; nothing has changed.
@@ -55,6 +67,7 @@ pub fn replace_parts(
     now: Time,
     runs: &mut Plan,
     plan: Plan,
+    anew: Replaced,
     mut observer: &mut dyn Observer,
 ) -> Result<(Replaced, Result<(), PathError>), BuildError> {
     plan.check()?;
@@ -76,9 +89,10 @@ pub fn replace_parts(
     for (port, new, old) in [(Port::Outside, plan.down, before.down), (Port::Inside, plan.up, before.up)] {
         let index = port.index();
         replaced.queue[index] = has_other_seed || !new.has_queue_of(&old);
-        replaced.link[index] = new.link != old.link;
-        replaced.impairment[index] = has_other_seed || new.impairment != old.impairment;
-        replaced.delay[index] = has_other_seed || new.delay_spec() != old.delay_spec();
+        replaced.link[index] = anew.link[index] || new.link != old.link;
+        replaced.impairment[index] =
+            has_other_seed || anew.impairment[index] || new.impairment != old.impairment;
+        replaced.delay[index] = has_other_seed || anew.delay[index] || new.delay_spec() != old.delay_spec();
         replaced.hold[index] = new.is_held != old.is_held;
         let Replaceable { impairment, delay, link, queue } = nodes;
         let [impairment, delay, link, queue] = [impairment, delay, link, queue].map(|nodes| nodes[index]);

@@ -37,7 +37,7 @@ pub struct WaitOptions {
 /// Default of `spin` with real-time priority.
 pub const SPIN: Span = Span::from_micros(50);
 /// Real-time priority: above all ordinary threads, below the kernel's interrupt threads (50).
-const PRIORITY: i32 = 10;
+pub const PRIORITY: i32 = 10;
 
 /// Result of a request to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use qdelay_emu::emulator::{Emulator, EventLog, Tap};
 use qdelay_emu::log::{Layout, LogSummary, MahimahiLog, MahimahiOptions};
 use qdelay_emu::pool::Pool;
 use qdelay_path::TraceLink;
-use qdelay_path::stack::{Direction, Plan};
+use qdelay_path::stack::{Adjustment, Direction, DirectionAdjustment, Plan};
 use qdelay_trace::ScheduleBuilder;
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -84,6 +84,41 @@ fn sized(bytes: usize) -> Vec<u8> {
 
 fn us(us: u64) -> Time {
     Time::from_nanos(us * 1000)
+}
+
+/// A link that begins during the run has opportunities of its own from then on, also where it is the same again.
+#[test]
+fn a_new_link_has_its_own_opportunities() {
+    let first = plan(trace("taildrop", &[4, 9]));
+    let memory = Memory::default();
+    let layout = Layout::from_plan(&first).unwrap();
+    let log = MahimahiLog::new(memory.clone(), &layout, Port::Outside, MahimahiOptions::default()).unwrap();
+    let mut emulator = Emulator::tapped(first, Pool::new(1500, 64), (), log).unwrap();
+    let arrive = |emulator: &mut Emulator<(), MahimahiLog>, time| {
+        let (slot, bytes) = (emulator.take_slot().unwrap(), sized(1000));
+        emulator.buffer(slot)[..bytes.len()].copy_from_slice(&bytes);
+        emulator.arrive(time, Port::Outside, slot, bytes.len()).unwrap();
+    };
+    let begin = |emulator: &mut Emulator<(), MahimahiLog>, time, direction: Direction| {
+        let down = DirectionAdjustment { link: Some(direction.link), ..DirectionAdjustment::default() };
+        emulator.adjust(time, &Adjustment { down, ..Adjustment::default() }).unwrap();
+    };
+    arrive(&mut emulator, us(3000));
+    begin(&mut emulator, us(20_500), trace("taildrop", &[4, 9]));
+    arrive(&mut emulator, us(21_000));
+    begin(&mut emulator, us(30_000), direction("taildrop", "10mbit", 3));
+    arrive(&mut emulator, us(31_000));
+    begin(&mut emulator, us(33_000), trace("taildrop", &[2]));
+    emulator.advance(us(38_000));
+    while let Some(release) = emulator.next_release() {
+        emulator.settle(release.slot);
+    }
+    emulator.into_parts().1.close(us(38_000)).unwrap();
+    let text = memory.text();
+    let lines: Vec<_> = text.lines().skip(5).collect();
+    let expected = "3 + 1004;4 # 1504;4 - 1004 1;9 # 1504;13 # 1504;18 # 1504;21 + 1004;24 # 1504;24 - 1004 3;29 # 1504;\
+                    31 # 1250;31 + 1000;31 - 1000 0;32 # 1250;33 # 1250;35 # 1504;37 # 1504";
+    assert_eq!(lines, expected.split(';').collect::<Vec<_>>());
 }
 
 #[test]

@@ -50,6 +50,7 @@ pub fn run(options: &ProxyOptions, registry: &Registry) -> Result<(), Failure> {
     let (mut proxy, control) =
         Proxy::new(plan, settings, mappings.clone(), shown, report).map_err(failure)?;
     let adjuster = Adjuster::new(control.clone(), registry.clone(), Files::OfUser(options.traces.clone()));
+    let command = Program::command(&options.command, &places);
     let servers = places.serve(&control, &adjuster).map_err(|error| Failure::input("--control", error))?;
     let addresses = proxy.addresses().map_err(|error| failure(error.into()))?;
     if !options.quiet {
@@ -58,7 +59,7 @@ pub fn run(options: &ProxyOptions, registry: &Registry) -> Result<(), Failure> {
             eprintln_line(&format!("{transport}:{address} -> {target}"));
         }
     }
-    let program = match Program::start(&options.command, &options.control)? {
+    let program = match command.map(Program::start).transpose()? {
         Some(program) => Some(program.end_with(&mut proxy, control)),
         // An interrupt goes to the program too, which then ends, and the proxy with it.
         None => {

@@ -3,7 +3,7 @@
 use crate::serve::Proxy;
 use qdelay_emu::control::Control;
 use qdelay_terminal::error::Failure;
-use qdelay_terminal::live::control_options::ControlOptions;
+use qdelay_terminal::live::control_options::Places;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::process::{Child, Command, ExitStatus};
@@ -15,16 +15,22 @@ use std::thread;
 pub struct Program(Child);
 
 impl Program {
-    /// Starts `words`; `None` without words.
+    /// The command `words`, which is told where `places` are; `None` without words.
+    pub fn command(words: &[OsString], places: &Places) -> Option<Command> {
+        let (name, arguments) = words.split_first()?;
+        let mut command = Command::new(name);
+        places.set_environment(command.args(arguments));
+        Some(command)
+    }
+
+    /// Starts a command.
     ///
     /// # Errors
     /// No such program, or one that cannot be run.
-    pub fn start(words: &[OsString], control: &ControlOptions) -> Result<Option<Program>, Failure> {
-        let Some((name, arguments)) = words.split_first() else { return Ok(None) };
-        let mut command = Command::new(name);
-        control.set_environment(command.args(arguments));
-        let child = command.spawn().map_err(|error| cannot_run(&name.to_string_lossy(), &error))?;
-        Ok(Some(Program(child)))
+    pub fn start(mut command: Command) -> Result<Program, Failure> {
+        let child =
+            command.spawn().map_err(|error| cannot_run(&command.get_program().to_string_lossy(), &error))?;
+        Ok(Program(child))
     }
 
     /// Lets `proxy` end when the program has ended, and ends the program at a request to stop the proxy. The thread returns the exit

@@ -7,7 +7,7 @@ use crate::cli::Link;
 use crate::mahimahi::Translated;
 use crate::native;
 use qdelay_core::component::Registry;
-use qdelay_emu::accuracy::{Grade, Required, advice};
+use qdelay_emu::accuracy::{Grade, advice};
 use qdelay_emu::audit::SuperPackets;
 use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::snapshot::LinkSettings;
@@ -143,11 +143,11 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
         }
         eprintln_line(message);
     }
-    if let Some(required) = options.require
-        && !outcome.facts.accuracy().meets(required)
-        && outcome.status == 0
-    {
-        return retries::not_met(&requirement(required, outcome));
+    if let Some(unmet) = unmet(options, outcome) {
+        if outcome.status == 0 {
+            return retries::not_met(&unmet);
+        }
+        eprintln_line(&format!("the requirement is not met, which may be why the command failed: {unmet}"));
     }
     if options.strict && !outcome.facts.verdict.trustworthy && outcome.status == 0 {
         let reasons = outcome.facts.verdict.reasons.join("; ");
@@ -160,10 +160,11 @@ fn end(options: &Link, settings: &LinkSettings, outcome: &Outcome) -> Result<(),
 }
 
 /// The sentence about a requirement that was not met.
-fn requirement(required: Required, outcome: &Outcome) -> String {
+fn unmet(options: &Link, outcome: &Outcome) -> Option<String> {
     let accuracy = outcome.facts.accuracy();
+    let required = options.require.filter(|required| !accuracy.meets(*required))?;
     let bound = accuracy.bound.as_millis_f64();
-    match accuracy.grade {
+    Some(match accuracy.grade {
         Grade::Incomplete => {
             format!(
                 "{} packets were lost outside the link; required: none, and {required}",
@@ -172,7 +173,7 @@ fn requirement(required: Required, outcome: &Outcome) -> String {
         }
         Grade::Unmeasured => format!("no packet was released; required: {required}"),
         grade => format!("delays hold to {bound:.2} ms ({}); required: {required}", grade.name()),
-    }
+    })
 }
 
 /// Table of both directions, verdict, and notes on packets lost at the end and on offload, for the terminal.

@@ -90,6 +90,31 @@ fn behind() {
                 println!("\nsaid {}", said.unwrap());
             }
         }
+        // Cuts the network by HTTP and restores it; says the statuses, and whether a datagram came back in between and after it.
+        ["cut", "and", "restore"] => {
+            let address = std::env::var("QDELAY_HTTP").unwrap().replace("http://", "");
+            let token = std::env::var("QDELAY_TOKEN").unwrap();
+            let ask = |what: &str| {
+                let mut stream = TcpStream::connect(&address).unwrap();
+                stream.set_read_timeout(Some(LONG)).unwrap();
+                let line = format!(
+                    "POST /{what} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n"
+                );
+                stream.write_all(line.as_bytes()).unwrap();
+                let mut answer = String::new();
+                stream.read_to_string(&mut answer).unwrap();
+                answer[9..12].to_string()
+            };
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+            let echo = |wait| {
+                socket.send_to(b"x", server).unwrap();
+                socket.set_read_timeout(Some(wait)).unwrap();
+                socket.recv(&mut [0; 10]).is_ok()
+            };
+            let (cut, during) = (ask("cut"), echo(SILENCE));
+            let (restored, after) = (ask("restore"), echo(LONG));
+            println!("\n{cut} {during} {restored} {after}");
+        }
         // Sends datagrams until its input ends.
         ["steady"] => {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
@@ -478,6 +503,17 @@ fn http_changes_a_link_for_those_who_have_the_token() {
     assert!(child.wait().unwrap().success());
     let (status, text) = run(&machine, "--http 192.0.2.1:80", "true");
     assert!(status == Some(2) && text.contains("expected a loopback address"), "{text}");
+}
+
+/// The control by HTTP is reachable behind the link too, however that is cut, and the command is told where.
+#[test]
+fn a_command_cuts_its_own_network_by_http() {
+    let machine = machine();
+    let port = reflector(&machine);
+    let script = talking_task("behind", &format!("cut and restore {port}"));
+    let output = output(&machine, link("--http 127.0.0.1:0", &script));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("\n200 false 200 true\n"), "{said} {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A requirement decides the exit status, whatever the strict rule says, and a report has the reason.

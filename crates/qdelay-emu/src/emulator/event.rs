@@ -1,7 +1,8 @@
 //! Events of the path, for logs and for tests.
 
+use crate::device::Port;
 use qdelay_core::{DropReason, Ecn, MarkReason, Packet, Time};
-use qdelay_path::{NodeId, Observer, Path, Split};
+use qdelay_path::{AnyLink, NodeId, Observer, Path, Split};
 
 /// The kind of an event of a packet on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,10 @@ pub trait Tap {
     fn inspect(&mut self, now: Time, path: &Path) {
         let _ = (now, path);
     }
+    /// Called when `link` has begun at `now` in place of the link of packets that come from `port`.
+    fn link_replaced(&mut self, now: Time, port: Port, link: &AnyLink) {
+        let _ = (now, port, link);
+    }
 }
 
 /// A tap that ignores all events.
@@ -106,6 +111,10 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
             self.1.inspect(now, path);
         }
     }
+    fn link_replaced(&mut self, now: Time, port: Port, link: &AnyLink) {
+        self.0.link_replaced(now, port, link);
+        self.1.link_replaced(now, port, link);
+    }
 }
 
 /// An optional tap.
@@ -130,6 +139,11 @@ impl<T: Tap> Tap for Option<T> {
             tap.inspect(now, path);
         }
     }
+    fn link_replaced(&mut self, now: Time, port: Port, link: &AnyLink) {
+        if let Some(tap) = self {
+            tap.link_replaced(now, port, link);
+        }
+    }
 }
 
 /// A borrowed tap.
@@ -149,6 +163,9 @@ impl<T: Tap> Tap for &mut T {
     #[inline]
     fn inspect(&mut self, now: Time, path: &Path) {
         (**self).inspect(now, path);
+    }
+    fn link_replaced(&mut self, now: Time, port: Port, link: &AnyLink) {
+        (**self).link_replaced(now, port, link);
     }
 }
 

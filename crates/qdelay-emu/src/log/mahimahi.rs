@@ -24,6 +24,7 @@
 //! * Packets that the queue drops at dequeue (CoDel, BoDe) have a `d` line too; mahimahi logs only drops caused by an arrival.
 //! * Packets dropped at the same time have a line each.
 //! * Time 0 is the beginning of the trace; in mahimahi it is some ms earlier.
+//! * A link that begins during the run (`qdelay set`) has its own opportunities from then on; the head keeps the first link.
 //! * A link without a trace has a `#` line for each ms with the bytes its rate allowed in that ms, rounded to bytes.
 
 use super::ring::HEAD_WORDS;
@@ -38,6 +39,7 @@ use qdelay_trace::OPPORTUNITY_BYTES;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 const NANOS_PER_MS: u64 = 1_000_000;
@@ -85,6 +87,8 @@ pub struct MahimahiLog {
     nodes: PathNodes,
     drops: bool,
     has_trace: bool,
+    /// Capacities of links that have begun during the run, for the log's thread.
+    capacities: Sender<Capacity>,
 }
 
 /// Kinds of records, in the last byte of their third word, below the size.
@@ -92,6 +96,8 @@ const ARRIVAL: u64 = 0;
 const DEQUEUE: u64 = 1;
 const DEPARTURE: u64 = 2;
 const DROP: u64 = 3;
+/// A link has begun in place of another.
+const REPLACED: u64 = 4;
 
 impl MahimahiLog {
     /// Creates the file at `path`, or truncates it, for the packets that come from `port`: [`Port::Outside`] for the downlink.
@@ -134,10 +140,11 @@ impl MahimahiLog {
         let link = &layout.links[port.index()];
         let has_trace = link.opportunities().is_some();
         let (ring_bytes, drops) = (options.ring_bytes, options.drops);
-        let encode =
-            Lines { capacity: Capacity::from_link(link), overhead: link.overhead_bytes(), port, options };
+        let (capacities, replacements) = channel();
+        let capacity = Capacity::from_link(link, Time::ZERO);
+        let encode = Lines { capacity, replacements, port, options };
         let nodes = layout.nodes.clone();
-        Ok(MahimahiLog { log: start(encode, ring_bytes)?, port, nodes, drops, has_trace })
+        Ok(MahimahiLog { log: start(encode, ring_bytes)?, port, nodes, drops, has_trace, capacities })
     }
 
     /// Records lost so far because the ring was full.
@@ -183,12 +190,29 @@ impl Tap for MahimahiLog {
             &[],
         );
     }
+
+    fn link_replaced(&mut self, now: Time, port: Port, link: &AnyLink) {
+        if port != self.port {
+            return;
+        }
+        let mut link = link.clone();
+        link.begin_at(now);
+        self.has_trace = link.opportunities().is_some();
+        let before = self.log.lost();
+        self.log.push(port, [now.as_nanos(), now.as_nanos(), REPLACED], &[]);
+        // The record is read after it has been sent, or waits for it; without the record nothing is read.
+        if self.log.lost() == before {
+            // The thread has ended only if the file cannot be written.
+            let _ = self.capacities.send(Capacity::from_link(&link, now));
+        }
+    }
 }
 
 /// Encoder of the file's lines.
 struct Lines {
     capacity: Capacity,
-    overhead: u32,
+    /// One for each record of a replacement.
+    replacements: Receiver<Capacity>,
     port: Port,
     options: MahimahiOptions,
 }
@@ -209,7 +233,7 @@ impl Encode for Lines {
 
     fn record(&mut self, head: [u64; HEAD_WORDS], _: &[u8], out: &mut Vec<u8>) {
         let [now, arrival, last] = head;
-        let (time, bytes) = (Time::from_nanos(now), (last >> 8) + u64::from(self.overhead));
+        let (time, bytes) = (Time::from_nanos(now), (last >> 8) + u64::from(self.capacity.overhead));
         let ms = now / NANOS_PER_MS;
         match last & 0xff {
             ARRIVAL => {
@@ -220,6 +244,13 @@ impl Encode for Lines {
             DEPARTURE => {
                 self.capacity.departs(time, out);
                 line(out, format_args!("{ms} - {bytes} {}", ms.saturating_sub(arrival / NANOS_PER_MS)));
+            }
+            REPLACED => {
+                self.capacity.through(time, out);
+                // The sender lives until the log is closed.
+                if let Ok(capacity) = self.replacements.recv() {
+                    self.capacity = capacity;
+                }
             }
             _ => {
                 self.capacity.until(time, out);
@@ -240,12 +271,21 @@ impl Encode for Lines {
 }
 
 /// Capacity of the link, as lines of opportunities.
-enum Capacity {
+#[derive(Debug)]
+struct Capacity {
+    /// Bytes that the link adds to each packet.
+    overhead: u32,
+    kind: CapacityKind,
+}
+
+#[derive(Debug)]
+enum CapacityKind {
     Trace(Opportunities),
     Rate { link: AnyLink, ms: u64, offered: u64 },
 }
 
 /// The link of a trace, advanced to the last opportunity that has been written.
+#[derive(Debug)]
 struct Opportunities {
     /// Positioned at the first opportunity that has not been written.
     link: TraceLink,
@@ -257,30 +297,37 @@ struct Opportunities {
 }
 
 impl Capacity {
-    fn from_link(link: &AnyLink) -> Capacity {
-        match link.opportunities().cloned() {
-            Some(link) => Capacity::Trace(Opportunities { link, last: Time::ZERO, credit: 0, lacking: 0 }),
-            None => Capacity::Rate { link: link.clone(), ms: 0, offered: link.offered_bytes(Time::ZERO) },
-        }
+    /// The capacity of `link`, which begins at `begin`.
+    fn from_link(link: &AnyLink, begin: Time) -> Capacity {
+        let overhead = link.overhead_bytes();
+        let kind = match link.opportunities().cloned() {
+            Some(link) => CapacityKind::Trace(Opportunities { link, last: begin, credit: 0, lacking: 0 }),
+            None => CapacityKind::Rate {
+                link: link.clone(),
+                ms: begin.as_nanos() / NANOS_PER_MS,
+                offered: link.offered_bytes(begin),
+            },
+        };
+        Capacity { overhead, kind }
     }
 
     /// Writes all opportunities before `now`.
     fn until(&mut self, now: Time, out: &mut Vec<u8>) {
-        match self {
-            Capacity::Trace(opportunities) => opportunities.until(now, out),
-            Capacity::Rate { .. } => self.through(now, out),
+        match &mut self.kind {
+            CapacityKind::Trace(opportunities) => opportunities.until(now, out),
+            CapacityKind::Rate { .. } => self.through(now, out),
         }
     }
 
     /// Writes all opportunities up to and including `now`.
     fn through(&mut self, now: Time, out: &mut Vec<u8>) {
-        match self {
-            Capacity::Trace(opportunities) => {
+        match &mut self.kind {
+            CapacityKind::Trace(opportunities) => {
                 while opportunities.link.next() <= now {
                     opportunities.write(out);
                 }
             }
-            Capacity::Rate { link, ms, offered } => {
+            CapacityKind::Rate { link, ms, offered } => {
                 while *ms < now.as_nanos() / NANOS_PER_MS {
                     *ms += 1;
                     let before =
@@ -295,7 +342,7 @@ impl Capacity {
 
     /// Records the dequeue of a packet of `bytes`, which starts its transmission.
     fn begins(&mut self, now: Time, bytes: u64, out: &mut Vec<u8>) {
-        let Capacity::Trace(opportunities) = self else { return };
+        let CapacityKind::Trace(opportunities) = &mut self.kind else { return };
         opportunities.until(now, out);
         if (opportunities.credit == 0 || opportunities.last != now) && opportunities.link.next() <= now {
             opportunities.write(out);
@@ -307,7 +354,7 @@ impl Capacity {
     /// Records the end of transmission of the packet on the link.
     fn departs(&mut self, now: Time, out: &mut Vec<u8>) {
         self.until(now, out);
-        let Capacity::Trace(opportunities) = self else { return };
+        let CapacityKind::Trace(opportunities) = &mut self.kind else { return };
         while opportunities.lacking > 0 && opportunities.link.next() <= now {
             opportunities.write(out);
         }

@@ -27,10 +27,14 @@ impl Engine {
     /// # Errors
     /// The part that cannot be replaced, and why; nothing has changed.
     pub fn replace(&mut self, now: Time, plan: Plan) -> Result<(Time, Replaced), String> {
+        self.replace_plan(now, plan, Replaced::default())
+    }
+
+    fn replace_plan(&mut self, now: Time, plan: Plan, anew: Replaced) -> Result<(Time, Replaced), String> {
         let now = self.advance(now);
         let nodes = Replaceable::from(&self.meter.nodes);
         let (replaced, done) =
-            replace_parts(&mut self.path, nodes, now, &mut self.plan, plan, &mut self.meter)
+            replace_parts(&mut self.path, nodes, now, &mut self.plan, plan, anew, &mut self.meter)
                 .map_err(|error| error.to_string())?;
         self.note(done);
         // Packets that have left the path because of the change arrive now.
@@ -38,14 +42,14 @@ impl Engine {
         Ok((now, replaced))
     }
 
-    /// Applies `adjustment` as [`Engine::replace`] does, and returns the time.
+    /// Applies `adjustment` as [`Engine::replace`] does, begins the links, delays and losses in it anew, and returns the time.
     ///
     /// # Errors
     /// The errors of [`Engine::replace`].
     pub fn adjust(&mut self, now: Time, adjustment: &Adjustment) -> Result<Time, String> {
         let mut plan = self.plan.clone();
         adjustment.apply(&mut plan);
-        self.replace(now, plan).map(|(time, _)| time)
+        self.replace_plan(now, plan, Replaced::anew(adjustment)).map(|(time, _)| time)
     }
 
     /// Ends a connection whose sockets the host has reset; returns whether it was open. Its packets on the path use the link, and are

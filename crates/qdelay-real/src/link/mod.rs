@@ -33,6 +33,7 @@ use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::control::{Inbox, LoopAction, control};
 use qdelay_emu::device::tun::OffloadMode;
 use qdelay_emu::device::{Device, Port};
+use qdelay_emu::dns::Configuration;
 use qdelay_emu::drive::Driver;
 use qdelay_emu::emulator::{Emulator, Tap};
 use qdelay_emu::link_setup::{self, Addresses, Beyond, LinkSetup, Outside, Refusal, SetupError};
@@ -44,7 +45,7 @@ use qdelay_emu::plan_kind::PlanKind;
 use qdelay_emu::pool::Pool;
 use qdelay_emu::relay::Relay;
 use qdelay_emu::snapshot::LinkSettings;
-use qdelay_emu::wait::{WaitOptions, Waiter};
+use qdelay_emu::wait::{PRIORITY, Permission, WaitOptions, Waiter};
 use qdelay_record::{PacketFile, Recorder};
 use qdelay_study::cost::Stopwatch;
 use qdelay_terminal::error::{Failure, one_line};
@@ -59,6 +60,7 @@ use services::Forwards;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Command;
@@ -238,9 +240,16 @@ impl Link {
         let reachable =
             if private { "without root only the private network" } else { "without --nat only this machine" };
         let source = setup.addresses.inside;
+        // Programs ask it without being told to.
+        let text = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+        let resolvers = Configuration::parse(&text).servers;
         let refusal = setup.refuse_beyond(move |beyond| {
             eprintln_line(&match beyond {
-                Beyond::Refused(address) => format!("{reachable} is reachable: {address} was refused"),
+                Beyond::Refused(address) => {
+                    let is_resolver = resolvers.iter().any(|resolver| resolver.ip() == address);
+                    let what = if is_resolver { ", this machine's name server," } else { "" };
+                    format!("{reachable} is reachable: {address}{what} was refused")
+                }
                 Beyond::Forwarded(address) => format!(
                     "this machine forwards packets to {address} (net.ipv4.ip_forward) with the source {source}: answers may not \
                      arrive without --nat"
@@ -273,6 +282,10 @@ impl Link {
         let is_controlled = self.control.given().is_some();
         let is_watched = self.live || is_controlled;
         let metrics = is_watched.then(|| Metrics::new(&self.plan)).transpose().map_err(cannot)?;
+        let mut http = http;
+        if let Some(http) = &mut http {
+            http.listen_also(|address| setup.namespace.run(move || TcpListener::bind(address)))?;
+        }
         let places = self.control.open(http)?;
         let mut pool = Pool::new(self.mtu, self.hold);
         pool.reserve(RESERVED);
@@ -288,7 +301,7 @@ impl Link {
         };
         let LinkSetup { inside, outside, addresses, relay, namespace, outside_namespace, nat, .. } = setup;
         let mut command = self.command(&addresses, nat.is_some());
-        self.control.set_environment(&mut command);
+        places.set_environment(&mut command);
         let shown = command.get_program().to_string_lossy().into_owned();
         // The driver exists before the command, so that kernel drops of its first packets are counted.
         let limits = self.plan.lateness_limits();
@@ -316,6 +329,12 @@ impl Link {
         let mut waiter =
             Waiter::new(self.wait, alarm(&child).into_iter().chain(inbox.wake().descriptor().ok()));
         let realtime = waiter.granted().priority.is_granted();
+        if let Permission::Refused(why) = &waiter.granted().priority {
+            eprintln_line(&format!(
+                "--realtime: real-time priority was refused ({why}): root or CAP_SYS_NICE has the right, or a limit of at least \
+                 {PRIORITY} for it (RLIMIT_RTPRIO, ulimit -r)"
+            ));
+        }
         driver.resume();
         let carried = drive(&mut driver, &mut waiter, &mut inbox, &mut child);
         // A server may end with its last client, so it is judged before the drain.

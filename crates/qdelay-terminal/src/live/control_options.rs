@@ -17,6 +17,9 @@ use std::process::Command;
 /// Environment variable of a command with the path of the control socket.
 #[cfg(target_os = "linux")]
 const CONTROL: &str = "QDELAY_CONTROL";
+/// Environment variables of a command with the address of the control by HTTP, such as `http://127.0.0.1:8474`, and its token.
+const HTTP: &str = "QDELAY_HTTP";
+const TOKEN: &str = "QDELAY_TOKEN";
 
 /// Places at which a running path accepts requests.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +37,11 @@ pub struct ControlOptions {
 
 /// A listening HTTP server that is not served yet.
 #[derive(Debug)]
-pub struct HttpListener(TcpListener, HttpControl);
+pub struct HttpListener {
+    /// At the same address, in the namespaces of those who may ask.
+    listeners: Vec<TcpListener>,
+    control: HttpControl,
+}
 
 /// Servers of requests. Dropping them removes the socket.
 #[derive(Debug, Default)]
@@ -66,8 +73,10 @@ impl ControlOptions {
     /// # Errors
     /// An address that is not a loopback address, or a port that is in use.
     pub fn listen(&self) -> Result<Option<HttpListener>, Failure> {
-        let listen =
-            |address| http_control::listen(address).map(|(listener, http)| HttpListener(listener, http));
+        let listen = |address| {
+            http_control::listen(address)
+                .map(|(listener, control)| HttpListener { listeners: vec![listener], control })
+        };
         self.http.map(listen).transpose()
     }
 
@@ -83,27 +92,49 @@ impl ControlOptions {
             http,
         })
     }
+}
 
-    /// Gives a command the path of the socket.
-    pub fn set_environment(&self, command: &mut Command) {
-        #[cfg(target_os = "linux")]
-        if let Some(socket) = &self.control {
-            command.env(CONTROL, std::path::absolute(socket).unwrap_or_else(|_| socket.clone()));
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = command;
+impl HttpListener {
+    /// Lets `bind` listen at the same address in another network namespace, whose programs need no way through the path then.
+    ///
+    /// # Errors
+    /// The address cannot be used there.
+    pub fn listen_also(
+        &mut self,
+        bind: impl FnOnce(SocketAddr) -> io::Result<TcpListener>,
+    ) -> Result<(), Failure> {
+        let address = self.control.address;
+        let listener = bind(address).map_err(|error| {
+            let message =
+                format!("cannot listen at {address} behind the link: {error}; expected another port");
+            Failure::input("--http", message)
+        })?;
+        self.listeners.push(listener);
+        Ok(())
     }
 }
 
 impl Places {
+    /// Gives a command the path of the socket, and the address and token of HTTP.
+    pub fn set_environment(&self, command: &mut Command) {
+        #[cfg(target_os = "linux")]
+        if let Some(socket) = &self.socket {
+            let path = socket.path();
+            command.env(CONTROL, std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()));
+        }
+        if let Some(HttpListener { control, .. }) = &self.http {
+            command.env(HTTP, format!("http://{}", control.address)).env(TOKEN, &control.token);
+        }
+    }
+
     /// Serves requests about the path that `control` refers to, and prints address and token of HTTP.
     ///
     /// # Errors
     /// No thread can be started.
     pub fn serve(self, control: &Control, adjuster: &Adjuster) -> io::Result<Servers> {
-        if let Some(HttpListener(listener, http)) = self.http {
+        if let Some(HttpListener { listeners, control: http }) = self.http {
             eprintln_line(&format!("control: http://{}, Authorization: Bearer {}", http.address, http.token));
-            http_control::serve(listener, Service::new(http, control.clone(), adjuster.clone()))?;
+            http_control::serve(listeners, Service::new(http, control.clone(), adjuster.clone()))?;
         }
         Ok(Servers {
             #[cfg(target_os = "linux")]

@@ -80,12 +80,13 @@ impl Service {
     }
 }
 
-/// Serves the control of a path.
+/// Serves the control of a path at all `listeners`, which have the same address, in namespaces of their own.
 ///
 /// # Errors
 /// No thread can be started.
-pub fn serve(listener: TcpListener, service: Service) -> std::io::Result<()> {
-    http::serve(listener, "http-control", Arc::new(move |request: &Request| service.answer(request)))
+pub fn serve(listeners: Vec<TcpListener>, service: Service) -> std::io::Result<()> {
+    let service: Arc<http::Service> = Arc::new(move |request: &Request| service.answer(request));
+    listeners.into_iter().try_for_each(|listener| http::serve(listener, "http-control", Arc::clone(&service)))
 }
 
 /// The refusal of a request that may not be made; `None` for others.
@@ -161,6 +162,9 @@ fn body(bytes: &[u8]) -> Result<Map<String, Value>, String> {
 
 /// The command of the control socket with the same effect.
 fn to_command(command: &str, fields: Map<String, Value>) -> Result<Command, String> {
+    if let Some((key, value)) = fields.iter().find(|(_, value)| command == "set" && !value.is_string()) {
+        return Err(format!("{key}: {value} is no text; expected one, such as {{\"up-loss\":\"3%\"}}"));
+    }
     let mut line = Map::new();
     line.insert("command".to_string(), command.into());
     match command {
@@ -173,6 +177,15 @@ fn to_command(command: &str, fields: Map<String, Value>) -> Result<Command, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_texts() {
+        let fields = |text: &str| body(text.as_bytes()).unwrap();
+        assert!(to_command("set", fields(r#"{"up-loss":"10%"}"#)).is_ok());
+        let error = to_command("set", fields(r#"{"up-loss":10}"#)).unwrap_err();
+        assert_eq!(error, r#"up-loss: 10 is no text; expected one, such as {"up-loss":"3%"}"#);
+        assert!(to_command("reset", fields(r#"{"port":443}"#)).is_ok());
+    }
 
     fn request(headers: &[(&str, &str)]) -> Request {
         let headers = headers.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();

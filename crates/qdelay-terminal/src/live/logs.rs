@@ -7,6 +7,7 @@ use qdelay_emu::device::Port;
 use qdelay_emu::emulator::{Event, Tap};
 use qdelay_emu::log::{Layout, LogError, LogSummary, MahimahiLog, MahimahiOptions, PcapngLog, PcapngOptions};
 use qdelay_emu::plan_kind::PlanKind;
+use qdelay_path::AnyLink;
 use qdelay_study::InputError;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -64,6 +65,11 @@ impl Tap for Logs {
         }
         if let Some((_, log)) = &mut self.capture {
             log.event(event, bytes);
+        }
+    }
+    fn link_replaced(&mut self, now: Time, port: Port, link: &AnyLink) {
+        for (_, log) in self.mahimahi.iter_mut().flatten() {
+            log.link_replaced(now, port, link);
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Plot {
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
     /// Figure: cdf (share of packets over delay), plane (throughput and delay), time, bars, or box (quartiles of delays)
-    #[arg(long, value_name = "FIGURE", value_parser = kind)]
+    #[arg(long, value_name = "cdf|plane|time|bars|box", value_parser = kind)]
     pub figure: Kind,
     /// Plot only the cases with these labels on this axis: path.qdisc=codel,bode; repeat for more axes
     #[arg(long, value_name = "AXIS=LABELS")]

@@ -21,6 +21,9 @@ pub fn report(options: &Link, outcome: &Outcome) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "      <property name=\"{name}\" value=\"{}\"/>", escaped(&value));
     };
+    if let Some(required) = options.require {
+        property("required", required.to_string());
+    }
     property("verdict", accuracy.grade.name().to_string());
     property("delays_hold_to_ms", format!("{:.3}", accuracy.bound.as_millis_f64()));
     for (direction, figures) in ["down", "up"].iter().zip(&outcome.directions) {
@@ -46,14 +49,20 @@ pub fn report(options: &Link, outcome: &Outcome) -> String {
 
 /// The reason why the test case has failed.
 fn failure(options: &Link, outcome: &Outcome) -> Option<String> {
+    let unmet = super::unmet(options, outcome);
     if outcome.status != 0 {
-        return Some(format!("the command ended with status {}", outcome.status));
+        let mut reason = format!("the command ended with status {}", outcome.status);
+        if let Some(unmet) = unmet {
+            // The command may have failed for that reason.
+            let _ = write!(reason, "; {unmet}");
+        }
+        return Some(reason);
     }
     if let Some(broken) = outcome.broken.first() {
         return Some(broken.clone());
     }
-    if let Some(required) = options.require.filter(|required| !outcome.facts.accuracy().meets(*required)) {
-        return Some(super::requirement(required, outcome));
+    if unmet.is_some() {
+        return unmet;
     }
     let verdict = &outcome.facts.verdict;
     (options.strict && !verdict.trustworthy).then(|| verdict.reasons.join("; "))

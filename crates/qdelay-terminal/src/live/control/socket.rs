@@ -55,6 +55,11 @@ impl Drop for SocketFile {
 }
 
 impl Socket {
+    /// Path of the socket.
+    pub fn path(&self) -> &Path {
+        &self.file.path
+    }
+
     /// Creates the socket. The file of a process that has ended is replaced.
     ///
     /// # Errors
