@@ -149,11 +149,15 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         }
         self.advance(now);
         self.release_at_once();
-        let (mut read, mut last, mut is_empty) = ([0; 2], Port::Outside, [false; 2]);
+        let (mut read, mut last, mut empty) = ([0; 2], Port::Outside, [None; 2]);
         let mut result = Ok(());
         while let Some((port, stamp)) = self.pick(more, read, last) {
             match self.read(port, stamp) {
-                Ok(0) => (more[port.index()], is_empty[port.index()]) = (false, true),
+                Ok(0) => {
+                    more[port.index()] = false;
+                    // A stall may follow before the packets of this turn arrive.
+                    empty[port.index()] = Some(self.audit.stalls.last_reading());
+                }
                 Ok(packets) => {
                     read[port.index()] += packets;
                     if self.batch.len() >= self.stamped + GROUP && self.stamp().since(now) >= READING {
@@ -178,8 +182,8 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
             self.release(now);
         }
         for port in Port::ALL {
-            if is_empty[port.index()] {
-                self.found_empty(port);
+            if let Some(since) = empty[port.index()] {
+                self.found_empty(port, since);
             }
         }
         if self.audit.oversized > 0

@@ -171,6 +171,14 @@ impl Stalls {
         }
     }
 
+    /// Records that the device of `port` was found empty after the clock was read at `since`: packets of a stall that began later may wait.
+    #[inline]
+    pub fn empty_since(&mut self, port: Port, since: Time) {
+        if self.since[port.index()] < since {
+            self.empty(port);
+        }
+    }
+
     /// Records that the device of `port` was found empty.
     #[inline]
     pub fn empty(&mut self, port: Port) {

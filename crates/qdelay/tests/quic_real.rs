@@ -40,7 +40,10 @@ fn a_scenario_with_quic_in_real_time() {
         assert_eq!(&flow["name"], name);
         assert!(flow["delivered_bytes"].as_u64().unwrap() > 0, "{flow}");
         assert!(flow["final_cwnd"].as_u64().unwrap() >= 2, "{flow}");
-        assert!(flow["final_srtt_ms"].as_f64().unwrap() >= 20.0, "not below the path's round trip: {flow}");
+        let srtt = flow["final_srtt_ms"].as_f64().unwrap();
+        // The second of the call may pass before a lost packet of its handshake is sent again: then it has measured nothing.
+        let has_none = *name == "call" && srtt == 0.0 && flow["packets_lost"].as_u64().unwrap() > 0;
+        assert!(has_none || srtt >= 20.0, "not below the path's round trip: {flow}");
     }
     let call = summary["flows"][2]["delivered_bytes"].as_f64().unwrap();
     assert!(call < 2.2 * 500e3 / 8.0, "for a second, and not for the 2.5 s of the run that are left: {call}");

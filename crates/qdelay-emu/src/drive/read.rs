@@ -90,10 +90,11 @@ impl<C: Clock, D: Device, R: Recorder, T: Tap> Driver<C, D, R, T> {
         self.stamped = 0;
     }
 
+    /// Records that the device of `port` was found empty after the clock was read at `since`.
     #[inline]
-    pub(super) fn found_empty(&mut self, port: Port) {
-        self.audit.stalls.empty(port);
-        self.empty[port.index()] = self.audit.stalls.last_reading();
+    pub(super) fn found_empty(&mut self, port: Port, since: Time) {
+        self.audit.stalls.empty_since(port, since);
+        self.empty[port.index()] = since;
     }
 
     /// Sends a frame without an IP packet to the other side at once, ahead of all packets on the path.
