@@ -6,7 +6,7 @@ mod slow_frame;
 
 use libfuzzer_sys::fuzz_target;
 use qdelay_emu::frame::{complete_checksum, link_layer, parse, set_ce};
-use slow_frame::{Seen, codepoint, slow};
+use slow_frame::{SlowFrame, codepoint, slow};
 
 fuzz_target!(|data: &[u8]| {
     let (fast, seen) = (parse(data), slow(data));
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     if set_ce(&mut marked) {
         if let Some(seen) = &seen {
             assert!(seen.ecn != 0);
-            assert_eq!(slow(&marked), Some(Seen { ecn: 3, ..seen.clone() }));
+            assert_eq!(slow(&marked), Some(SlowFrame { ecn: 3, ..seen.clone() }));
         }
     } else {
         assert_eq!(marked, data);

@@ -44,21 +44,28 @@ impl Controlled for Changed {
         Sample { time: self.now, settings, reloads, ..Sample::default() }
     }
     fn replace(&mut self, plan: Plan) -> Result<Replaced, String> {
-        self.now += Span::from_millis(1);
-        let nodes = Replaceable::from(&self.nodes);
-        let (replaced, done) = replace_parts(&mut self.path, nodes, self.now, &mut self.plan, plan, &mut ())
-            .map_err(|error| error.to_string())?;
-        done.expect("the path takes a change that was checked");
-        self.path.audit().expect("every packet is accounted for");
-        Ok(replaced)
+        self.replace_plan(plan, Replaced::default())
     }
     fn adjust(&mut self, adjustment: &Adjustment) -> Result<Time, String> {
         let mut plan = self.plan.clone();
         adjustment.apply(&mut plan);
-        self.replace(plan).map(|_| self.now)
+        self.replace_plan(plan, Replaced::anew(adjustment)).map(|_| self.now)
     }
     fn reset(&mut self, _: Option<u16>) -> (Time, usize) {
         (self.now, 0)
+    }
+}
+
+impl Changed {
+    fn replace_plan(&mut self, plan: Plan, anew: Replaced) -> Result<Replaced, String> {
+        self.now += Span::from_millis(1);
+        let nodes = Replaceable::from(&self.nodes);
+        let (replaced, done) =
+            replace_parts(&mut self.path, nodes, self.now, &mut self.plan, plan, anew, &mut ())
+                .map_err(|error| error.to_string())?;
+        done.expect("the path takes a change that was checked");
+        self.path.audit().expect("every packet is accounted for");
+        Ok(replaced)
     }
 }
 

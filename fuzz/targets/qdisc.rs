@@ -88,7 +88,9 @@ fuzz_target!(|data: &[u8]| {
         let backlog = qdisc.backlog();
         assert_eq!((backlog.packets, backlog.bytes), (host.books.inside(), host.bytes));
     }
-    while let Some(packet) = qdisc.take(&mut Context { now, random: &mut random, sink: &mut host }) {
+    while let Some(packet) =
+        qdisc.dequeue_if_queued(&mut Context { now, random: &mut random, sink: &mut host })
+    {
         host.end(&packet);
     }
     assert_eq!(host.books.inside(), 0);

@@ -92,6 +92,7 @@ fn setting(input: &mut Input<'_>) -> RlcSetting {
             t_reordering: Span::from_millis(u64::from(flags >> 3)),
             out_of_order_delivery: flags & 2 != 0,
             discard_timer: Span::MAX,
+            set_discard: false,
             ciphered: true,
             drops_before: false,
         });

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use qdelay_core::Span;
-use qdelay_study::engine::{EngineError, Runner, Simulator};
+use qdelay_study::engine::{EngineError, Simulator};
 use qdelay_study::scenario::{Overrides, Study};
 use qdelay_study::traces::Library;
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ fuzz_target!(|text: &str| {
     }
     match Simulator.run(&case, None) {
         Ok(ran) => assert!(ran.outcome.flows.len() >= case.scenario.flows.len()),
-        Err(EngineError::Audit(message)) => panic!("{message}"),
+        Err(EngineError::Audit(message) | EngineError::Stopped(message)) => panic!("{message}"),
         Err(EngineError::Input(error)) => assert!(!error.to_string().contains('\n')),
     }
 });

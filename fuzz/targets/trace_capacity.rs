@@ -19,7 +19,7 @@ fuzz_target!(|text: &[u8]| {
     let span = |shift: u32| Span::from_millis((digest >> shift) % 20_000);
     let windowed = trace.window(span(0), span(20)).unwrap_or(trace);
     let (spread, repeat) = (digest >> 63 == 1, digest >> 62 & 1 == 1);
-    let channel = Channel::Capacity(Capacity { trace: windowed, spread, repeat });
+    let channel = Channel::Capacity(Capacity { trace: windowed, tick: capacity::TICK, spread, repeat });
     let carrier = Carrier::lte(25).expect("a carrier of 5 MHz");
     let tti = Span::from_millis(1);
     let mut radio = channel.start(&carrier, tti, Reported::default(), 1, "ue").expect("a channel");

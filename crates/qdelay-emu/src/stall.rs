@@ -47,7 +47,7 @@ pub struct Stalls {
     pub unseen: u64,
     /// Packets written since the clock reading before a stall: they may have left late by its length.
     pub held: u64,
-    /// Longest time by which one of them may have left late, in all.
+    /// Longest time by which such a packet may have left late: its lateness at the write, and the stall.
     pub longest_hold: Span,
     /// Packets among those read that had an implausible time stamp, because the wall clock was set.
     pub doubted: u64,
@@ -160,8 +160,8 @@ impl Stalls {
         self.doubted += u64::from(is_doubted);
     }
 
-    /// Records a packet with a time stamp, which arrived at `came` and was read at `now`. Those without a time stamp that follow it may
-    /// have waited as long.
+    /// Records a packet with a time stamp, which arrived at `came` and was read at `now`. Packets without a time stamp behind it may have
+    /// waited as long.
     #[inline]
     pub fn read_stamped(&mut self, port: Port, came: Time, now: Time, limits: [Span; 2]) {
         self.read += 1;

@@ -5,6 +5,7 @@ use qdelay_core::Span;
 use qdelay_emu::clock::{Clock, RealClock};
 use qdelay_emu::device::Device;
 use qdelay_emu::device::tun::Tun;
+use qdelay_emu::link_setup::LinkSetup;
 use qdelay_testing::eventually;
 use std::net::UdpSocket;
 
@@ -22,13 +23,18 @@ fn drain(device: &mut Tun) -> Vec<(usize, Option<u64>)> {
     .collect()
 }
 
+/// A link, and a socket inside whose datagrams leave by it.
+fn link_with_sender() -> (LinkSetup, UdpSocket) {
+    let link = link(&host()).expect("a link");
+    let sender = link.namespace.run(|| UdpSocket::bind("0.0.0.0:0")).expect("a socket");
+    sender.connect((link.addresses.outside, 9)).expect("connected");
+    (link, sender)
+}
+
 #[test]
 fn packets_have_their_arrival_time() {
-    let host = host();
-    let mut link = link(&host).expect("a link");
-    let sender = link.namespace.run(|| UdpSocket::bind("0.0.0.0:0")).expect("a socket");
-    let to = (link.addresses.outside, 9);
-    let send = || assert_eq!(sender.send_to(&[0; 100], to).expect("sent"), 100);
+    let (mut link, sender) = link_with_sender();
+    let send = || assert_eq!(sender.send(&[0; 100]).expect("sent"), 100);
     let mut clock = RealClock::start();
     assert!(link.inside.is_stamped() && link.outside.is_stamped());
     // What arrived before the device was first read empty has no time stamp.
@@ -62,14 +68,11 @@ fn packets_have_their_arrival_time() {
 
 #[test]
 fn a_backlog_has_time_stamps_at_its_beginning() {
-    let host = host();
-    let mut link = link(&host).expect("a link");
-    let sender = link.namespace.run(|| UdpSocket::bind("0.0.0.0:0")).expect("a socket");
-    let to = (link.addresses.outside, 9);
+    let (mut link, sender) = link_with_sender();
     drain(&mut link.inside);
     for count in [255, 256, 257, 600, 1] {
         for _ in 0..count {
-            sender.send_to(&[0; 100], to).expect("sent");
+            sender.send(&[0; 100]).expect("sent");
         }
         let read = drain(&mut link.inside);
         let stamped = read.iter().filter(|(_, stamp)| stamp.is_some()).count();

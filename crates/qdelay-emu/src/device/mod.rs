@@ -95,7 +95,7 @@ pub trait Device {
         None
     }
 
-    /// True if a packet that arrives at the empty device has a time stamp. Those of a backlog need not have one.
+    /// True if a packet that arrives at the empty device has a time stamp. Packets of a backlog need not have one.
     #[inline]
     fn is_stamped(&self) -> bool {
         false

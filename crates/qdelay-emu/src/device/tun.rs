@@ -8,7 +8,7 @@
 //! complete checksums. With offload (`IFF_VNET_HDR`, `TUNSETOFFLOAD`) the kernel sends and accepts
 //! [super-packets](crate::gso), which this module splits into packets for the reader.
 //!
-//! Where the user may open packet sockets, packets have a time stamp ([`Device::next_stamp`]), but for those of a backlog of more than 256.
+//! Where the user may open packet sockets, packets have a time stamp ([`Device::next_stamp`]): all but those behind the first 256 of a backlog.
 //!
 //! The kernel silently drops packets when the device's queue is full. Therefore the queue is long ([`QUEUE`]), and
 //! [`Device::kernel_drops`] counts drops.

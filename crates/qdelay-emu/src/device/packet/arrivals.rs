@@ -2,8 +2,8 @@
 //!
 //! A thread that sleeps until a packet arrives runs only some time after that: a processor leaves its idle state first, is busy with another
 //! thread, or belongs to a virtual machine that has none. A packet socket beside the device sees each packet when the kernel hands it over.
-//! Its ring keeps the time stamps of the first [`FRAMES`] packets after the device was read empty, in the order in which the device
-//! delivers them; the kernel only counts those after them, so that a busy device costs little.
+//! The socket's ring keeps the time stamps of the first [`FRAMES`] packets after the device was read empty, in the order in which the device
+//! delivers them. The kernel only counts the packets behind them, so that a busy device costs little.
 
 use super::ring::Ring;
 use super::{TPACKET_V2, attach, receive_from, set};

@@ -223,6 +223,16 @@ mod tests {
     use super::*;
     use crate::gso::GSO_TCPV4;
 
+    /// Header of a frame of TCP segments of 1000 bytes.
+    const HEADER: VirtioHeader = VirtioHeader {
+        flags: NEEDS_CHECKSUM,
+        gso_type: GSO_TCPV4,
+        header_bytes: 54,
+        segment_bytes: 1000,
+        checksum_start: 34,
+        checksum_offset: 16,
+    };
+
     /// Frame of a TCP segment with `payload` bytes, without the tag that the kernel has removed.
     fn frame(payload: usize) -> Vec<u8> {
         let mut frame = vec![2; 12];
@@ -246,14 +256,7 @@ mod tests {
             let tag = tag.map(|tag| FrameTag { protocol: 0x8100, tag });
             let mut intake = Intake::new(usize::from(HEADER_MAX));
             intake.store()[..frame.len()].copy_from_slice(&frame);
-            let header = VirtioHeader {
-                flags: NEEDS_CHECKSUM,
-                gso_type: GSO_TCPV4,
-                header_bytes: 54,
-                segment_bytes: 1000,
-                checksum_start: 34 + counted,
-                checksum_offset: 16,
-            };
+            let header = VirtioHeader { checksum_start: HEADER.checksum_start + counted, ..HEADER };
             let mut buffer = [0; 1522];
             let mut received = first_packet(&mut intake, &header, frame.len(), tag, &mut buffer);
             let link = if tag.is_some() { 18 } else { 14 };
@@ -286,24 +289,16 @@ mod tests {
         let frame = frame(2500);
         let mut intake = Intake::new(usize::from(HEADER_MAX));
         intake.store()[..frame.len()].copy_from_slice(&frame);
-        let header = VirtioHeader {
-            flags: NEEDS_CHECKSUM,
-            gso_type: GSO_TCPV4,
-            header_bytes: 54,
-            segment_bytes: 1000,
-            checksum_start: 34,
-            checksum_offset: 16,
-        };
         let mut refused = |header: VirtioHeader, length| {
             first_packet(&mut intake, &header, length, None, &mut [0; 1522]).is_none()
         };
-        assert!(!refused(header, frame.len()));
+        assert!(!refused(HEADER, frame.len()));
         // Segments longer than a packet, the checksum of another header (a tunnel), another transport, a truncated frame.
-        assert!(refused(VirtioHeader { segment_bytes: 1500, ..header }, frame.len()));
-        assert!(refused(VirtioHeader { checksum_start: 84, ..header }, frame.len()));
-        assert!(refused(VirtioHeader { gso_type: 3, ..header }, frame.len()));
-        assert!(refused(header, 20));
-        assert!(refused(header, usize::MAX));
+        assert!(refused(VirtioHeader { segment_bytes: 1500, ..HEADER }, frame.len()));
+        assert!(refused(VirtioHeader { checksum_start: 84, ..HEADER }, frame.len()));
+        assert!(refused(VirtioHeader { gso_type: 3, ..HEADER }, frame.len()));
+        assert!(refused(HEADER, 20));
+        assert!(refused(HEADER, usize::MAX));
         // One packet of 2540 bytes.
         assert!(refused(VirtioHeader::default(), frame.len()));
     }
